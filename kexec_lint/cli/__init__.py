@@ -1,0 +1,63 @@
+"""The command line: one module a command, imported when that command is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+COMMANDS = {
+    "check": "check source files and report findings",
+    "rule": "explain a rule",
+}
+"""Command name → one line of help; the command lives in `kexec_lint.cli.<name>` as `command`."""
+
+
+class LazyGroup(click.Group):
+    """Lists every command without importing it; imports the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command, or None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"kexec_lint.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table of commands from `COMMANDS` alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _print_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from kexec_lint import __version__
+
+        click.echo(f"kexec-lint {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    callback=_print_version,
+    expose_value=False,
+    is_eager=True,
+    help="Print the version.",
+)
+def cli() -> None:
+    """Name the layer, show the missing edge or kernel before anything runs, prove it on a device.
+
+    Exit codes: 0 clean, 1 findings, 2 the tool could not do its job.
+    """
+
+
+def main() -> None:
+    """Run the command line; a failure that is not a usage error is one line and exit code 2."""
+    cli.main(prog_name="kexec-lint", args=sys.argv[1:])

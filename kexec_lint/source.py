@@ -1,0 +1,79 @@
+"""What travels between the engine and the executors: a source file, the tree it belongs to, options, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kexec_lint.findings import Finding
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file as text. `path` is shown to the user; `data` are the bytes it was decoded from.
+
+    For a notebook, `text` is the concatenation of its code cells and `cells[row - 1]` gives, for every row of
+    `text`, the pair (cell number, row within the cell).
+    """
+
+    path: str
+    text: str
+    data: bytes
+    cells: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def suffix(self) -> str:
+        """File name extension with its dot, lower case; a notebook counts as `.py`."""
+        if self.cells is not None:
+            return ".py"
+        dot = self.path.rfind(".")
+        return self.path[dot:].lower() if dot > max(self.path.rfind("/"), self.path.rfind("\\")) else ""
+
+
+class Project(Protocol):
+    """The scanned tree, as an executor sees it. Every successful or failed look-up is recorded as a dependency."""
+
+    def module(self, name: str, level: int, importer: str) -> Source | None:
+        """Return the source of Python module `name`, imported with `level` leading dots by file `importer`."""
+
+    def read(self, path: str, relative_to: str) -> Source | None:
+        """Return a text file named by the source (kernel file, include), relative to file `relative_to`."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked of the analysis. `models` declares own helpers (see docs/configuration)."""
+
+    codes: frozenset[str]
+    confidence: str = "likely"
+    assume_out_of_order: bool = False
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class FileResult:
+    """Outcome of one file. `facts` is JSON-able and goes to the executor's `conclude`; `notes` are one-liners."""
+
+    findings: list[Finding] = field(default_factory=list)
+    facts: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class Executor(Protocol):
+    """The face of an executor's package (`kexec_lint.opencl`, `.aten`, `.executorch`): light to import.
+
+    SUFFIXES: file extensions it reads. `needles(codes)`: literal byte strings made from rule and API metadata; a
+    file that holds none of them cannot yield a finding of these codes nor facts that one needs.
+    """
+
+    SUFFIXES: frozenset[str]
+
+    def needles(self, codes: frozenset[str]) -> frozenset[bytes]:
+        """Return the literal needles for the enabled rules."""
+
+    def scan(self, source: Source, project: Project, options: Options) -> FileResult:
+        """Analyse one file; runs in a worker process, is cached by content and dependencies."""
+
+    def conclude(self, facts: Mapping[str, dict[str, Any]], options: Options) -> list[Finding]:
+        """Judge what only the facts of all files together show; runs once in the main process."""
