@@ -1,0 +1,397 @@
+"""The enqueue graph: queues, memory objects, events, commands, what the host does, and what happens before what.
+
+Nodes stand in the order in which the host executes them. An edge says that its source is *complete* before its
+target *starts*. Edges E1 to E11 are those of the specification (OpenCL 3.1 architecture, "Execution Model" and
+"Host-Side and Device-Side Commands"): program order, enqueue call, queue order, wait list, barrier, marker, host
+synchronisation. `reaches` is the closure; a *may* edge exists on some path only, or through code that cannot be
+seen, and can only make the analysis more silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from kexec_lint.opencl.program import Span
+
+
+class Place(NamedTuple):
+    """A point in one activation of a function. `frame` numbers the activation."""
+
+    frame: int
+    path: str
+    span: Span
+    function: str = ""
+
+
+Site = tuple[Place, ...]
+"""A call chain, outermost activation first."""
+
+Guard = frozenset[tuple[object, bool]]
+"""The branch decisions under which a node executes: (condition, outcome)."""
+
+
+def exclusive(a: Guard, b: Guard) -> bool:
+    """Return whether no execution takes both."""
+    return any((condition, not outcome) in b for condition, outcome in a)
+
+
+class Order(Enum):
+    """Whether a queue starts its commands in the order of their enqueueing (specification section 5.1)."""
+
+    IN_ORDER = "in-order"
+    OUT_OF_ORDER = "out-of-order"
+    UNKNOWN = "unknown"
+
+
+@dataclass(eq=False)
+class Queue:
+    """A command queue. `constructed` is False for one whose creation was not seen."""
+
+    name: str
+    order: Order
+    constructed: bool
+    created: Site = ()
+    profiling: bool | None = None
+    context: object = None
+    finished_at_exit: bool = False
+    closed: Site = ()
+    properties_dropped: str | None = None
+    """How a property was asked for in a way that has no effect."""
+
+
+@dataclass(eq=False)
+class Memory:
+    """A memory object or a piece of host memory that commands read or write.
+
+    `kind`: "buffer", "image", "svm", "svm-fine", "array" (the storage of a `pyopencl.array.Array`), "host".
+    `parent` and `range` (bytes) for a sub-buffer or view; `storage` for memory that shares bytes with another
+    object without being derived from it (two buffers over one host pointer).
+    """
+
+    name: str
+    kind: str
+    known: bool
+    created: Site = ()
+    parent: Memory | None = None
+    range: tuple[int, int] | None = None
+    host_pointer: Memory | None = None
+    access: str | None = None
+    """"read" or "write" if the object's flags allow a kernel only that."""
+    initialised: bool = True
+    """False if it was created without contents."""
+    size: int | None = None
+    pool: object = None
+    queue: Queue | None = None
+    released: Site = ()
+    tracked: bool = False
+    """Its accesses are recorded by the object itself (`Array.events`)."""
+
+    @property
+    def root(self) -> Memory:
+        """The object from which this one was derived."""
+        memory = self
+        while memory.parent is not None:
+            memory = memory.parent
+        return memory
+
+    @property
+    def extent(self) -> tuple[int, int] | None:
+        """Bytes within the root, or None if unknown."""
+        if self.parent is None:
+            return None
+        outer = self.parent.extent
+        if self.range is None:
+            return outer
+        base = outer[0] if outer else 0
+        return (base + self.range[0], base + self.range[1]) if self.parent.parent is None or outer else None
+
+
+@dataclass(frozen=True)
+class Access:
+    """A use of a memory object by a command or the host.
+
+    `reads` and `writes` are None when the kernel could not be understood. `certain` is False if the object is one
+    of several. `range` in bytes within the object. `role` names the operand ("src", kernel parameter name).
+    """
+
+    memory: Memory
+    reads: bool | None
+    writes: bool | None
+    certain: bool = True
+    range: tuple[int, int] | None = None
+    role: str = ""
+    position: int | None = None
+    atomic: bool = False
+
+    @property
+    def extent(self) -> tuple[int, int] | None:
+        """Bytes within the root object, None if all or unknown."""
+        outer = self.memory.extent
+        if self.range is None:
+            return outer
+        base = outer[0] if outer else 0
+        return (base + self.range[0], base + self.range[1])
+
+
+@dataclass(eq=False)
+class Event:
+    """What a wait list holds. `kind`: "command", "user", "unknown". `nanny` waits when it is dropped."""
+
+    kind: str
+    command: Command | None = None
+    created: Site = ()
+    nanny: bool = False
+    context: object = None
+    name: str = ""
+    captured: bool = False
+    """Something holds it: a variable, a list, the caller."""
+    escaped: bool = False
+    """It was given to code that cannot be seen, which may wait for it."""
+    waited: list[Site] = field(default_factory=list)
+    completed: list[tuple[Site, Guard, object]] = field(default_factory=list)
+    """For a user event: where its status is set, under which guard, and to what."""
+    guard: Guard = frozenset()
+
+
+@dataclass(eq=False)
+class Node:
+    """Something that the host does, in order. `before` are its direct predecessors: (node, certain, kind)."""
+
+    index: int
+    site: Site
+    guard: Guard
+    before: list[tuple[Node, bool, str]] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+
+    def after(self, node: Node, certain: bool = True, kind: str = "host") -> None:
+        """Add the edge node → self."""
+        self.before.append((node, certain, kind))
+
+
+@dataclass(eq=False)
+class HostPoint(Node):
+    """A point of the host's own program order.
+
+    `kind`: "start", "enqueue" (the call of a command), "meet" (two paths join), "finish", "wait", "flush",
+    "access" (the host reads or writes memory), "opaque" (code that may wait), "unmap", "release", "timer",
+    "status" (a user event is set), "poll", "profile".
+    """
+
+    kind: str = "start"
+    queue: Queue | None = None
+    events: tuple[Event, ...] = ()
+    what: str = ""
+    mapping: Mapping | None = None
+
+
+@dataclass(eq=False)
+class Command(Node):
+    """An enqueued command. `kind`: "kernel", "read", "write", "copy", "fill", "map", "unmap", "migrate",
+    "marker", "barrier", "acquire", "release", "memcpy", "free", "library" (one or more commands of a library).
+    """
+
+    kind: str = ""
+    what: str = ""
+    queue: Queue | None = None
+    waits: list[tuple[Event, Guard]] = field(default_factory=list)
+    wait_list: str = "none"
+    """How the wait list was given: "none", "empty", "events", "unknown" (it may hold events not seen)."""
+    blocking: bool | None = False
+    event: Event | None = None
+    call: HostPoint | None = None
+    kernel: object = None
+    """The parsed kernel (`kexec_lint.opencl.kernels.Kernel`), if its source is known."""
+    kernel_object: object = None
+    launch: Launch | None = None
+    mapping: Mapping | None = None
+    dropped: bool = False
+    """Its event was thrown away at once."""
+    array: bool = False
+    """Issued by `pyopencl.array` itself, which keeps its own events."""
+
+
+@dataclass
+class Launch:
+    """Work sizes and arguments of a kernel launch, as far as known."""
+
+    global_size: tuple[int | None, ...] | None = None
+    local_size: tuple[int | None, ...] | None = None
+    local_given: bool = False
+    arguments: tuple[Argument, ...] | None = None
+    """None if the argument list could not be counted."""
+    scales: bool = False
+    """The global size is given in work-groups (`g_times_l`)."""
+    dtypes_declared: bool = False
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One kernel argument: `kind` is "memory", "local", "scalar" (a sized one), "python" (an int or float),
+    "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar.
+    """
+
+    kind: str
+    size: int | None = None
+    type: str = ""
+    memory: Memory | None = None
+    span: Span | None = None
+
+
+@dataclass(eq=False)
+class Mapping:
+    """A mapped region: the host pointer is valid from the map's completion to the enqueueing of the unmap."""
+
+    memory: Memory
+    command: Command
+    host: Memory
+    writes: bool | None = None
+    invalidates: bool = False
+    unmap: Command | None = None
+    unmapped: list[tuple[Site, Guard, int]] = field(default_factory=list)
+
+
+class Conflict(NamedTuple):
+    """Two accesses to overlapping bytes of which one writes. `hazard` as in "read-after-write"."""
+
+    earlier: Node
+    later: Node
+    first: Access
+    second: Access
+    hazard: str
+    certain: bool
+
+
+@dataclass(eq=False)
+class EnqueueGraph:
+    """Everything one analysed entry point does, in host order."""
+
+    name: str = ""
+    nodes: list[Node] = field(default_factory=list)
+    queues: list[Queue] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)
+    user_events: list[Event] = field(default_factory=list)
+    mappings: list[Mapping] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    threaded: bool = False
+    truncated: bool = False
+    _may: list[int] | None = None
+    _must: list[int] | None = None
+
+    @property
+    def commands(self) -> list[Command]:
+        """The commands in order of their enqueueing."""
+        return [node for node in self.nodes if isinstance(node, Command)]
+
+    @property
+    def points(self) -> list[HostPoint]:
+        """The host's own points in program order."""
+        return [node for node in self.nodes if isinstance(node, HostPoint)]
+
+    def reaches(self, earlier: Node, later: Node, certainly: bool = False) -> bool:
+        """Return whether `earlier` is complete before `later` starts: on some path, or `certainly` on all."""
+        if self._may is None or self._must is None:
+            self._close()
+        table = self._must if certainly else self._may
+        assert table is not None
+        return bool(table[later.index] >> earlier.index & 1)
+
+    def _close(self) -> None:
+        """Compute both closures as bit sets, in topological order (a user event makes edges point backwards)."""
+        count = len(self.nodes)
+        may, must = [0] * count, [0] * count
+        for node in self._topological():
+            some = every = 0
+            meets: list[int] = []
+            for source, certain, _ in node.before:
+                bit = 1 << source.index
+                some |= bit | may[source.index]
+                if not certain:
+                    continue
+                through = must[source.index] if source.guard <= node.guard or isinstance(source, HostPoint) else 0
+                if isinstance(node, HostPoint) and node.kind == "meet":
+                    meets.append(bit | must[source.index])
+                else:
+                    every |= bit | through
+            if meets:
+                common = meets[0]
+                for other in meets[1:]:
+                    common &= other
+                every |= common
+            may[node.index], must[node.index] = some, every
+        self._may, self._must = may, must
+
+    def _topological(self) -> Iterator[Node]:
+        """Yield nodes so that sources come before targets; an edge that would close a cycle is not followed."""
+        done: set[int] = set()
+        for start in self.nodes:
+            stack = [start]
+            entered: set[int] = set()
+            while stack:
+                node = stack[-1]
+                if node.index in done:
+                    stack.pop()
+                    continue
+                pending = [s for s, _, _ in node.before if s.index not in done and s.index not in entered]
+                if pending and node.index not in entered:
+                    entered.add(node.index)
+                    stack.extend(pending)
+                    continue
+                done.add(node.index)
+                stack.pop()
+                yield node
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Yield every pair of nodes whose accesses conflict and that nothing orders on any path, earlier first.
+
+        For one later access the nearest earlier ones come first.
+        """
+        seen: dict[int, list[tuple[Node, Access]]] = {}
+        for node in self.nodes:
+            for access in node.accesses:
+                key = id(access.memory.root)
+                for earlier, first in reversed(seen.get(key, [])):
+                    if earlier is node or isinstance(earlier, HostPoint):
+                        continue
+                    hazard = _hazard(first, access)
+                    if hazard is None or exclusive(earlier.guard, node.guard):
+                        continue
+                    if not self.reaches(earlier, node):
+                        certain = first.certain and access.certain
+                        yield Conflict(earlier, node, first, access, hazard, certain)
+            for access in node.accesses:
+                seen.setdefault(id(access.memory.root), []).append((node, access))
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A misuse that the interpreter sees at one call and that needs no graph: rule code and its evidence."""
+
+    code: str
+    site: Site
+    message: str
+    help: str
+    related: tuple[tuple[str, Site], ...] = ()
+    confidence: str = "certain"
+    guard: Guard = frozenset()
+
+
+def _hazard(first: Access, second: Access) -> str | None:
+    """Name the hazard between two accesses of one root object, or None if they cannot conflict."""
+    a, b = first.extent, second.extent
+    if a is not None and b is not None and (a[1] <= b[0] or b[1] <= a[0]):
+        return None
+    if first.atomic and second.atomic:
+        return None
+    writes, then_writes = first.writes is not False, second.writes is not False
+    if not writes and not then_writes:
+        return None
+    if writes and second.reads is not False and first.writes is not None:
+        return "read-after-write"
+    if writes and second.writes is not False and second.reads is False:
+        return "write-after-write"
+    if writes and second.reads is not False:
+        return "read-after-write"
+    return "write-after-read"
