@@ -3,7 +3,7 @@
 TOO_DEEP = "nested too deeply to analyse"
 
 
-class SyntaxProblem(Exception):
+class SyntaxProblem(ValueError):
     """The source is not valid in its language, or nested too deeply to analyse; says where, in one line."""
 
     def __init__(self, row: int, message: str) -> None:

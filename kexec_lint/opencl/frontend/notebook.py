@@ -1,7 +1,7 @@
 """IPython's syntax in the code cells of a notebook, replaced by plain Python that keeps every row and column.
 
 What a magic runs stays (`%time x = f()`), what only the shell understands becomes `0`, a cell in another language
-is blanked. A `%%cl_kernel` cell (`pyopencl.ipython_ext`) defines its kernels as names of the notebook, and so here.
+is blanked. A `%%cl_kernel` cell (`pyopencl.ipython_ext`) defines its kernels as names of the notebook, as here.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _cells(source: Source, rows: int) -> Iterator[tuple[int, int]]:
 
 
 def _lines(cell: list[str]) -> str:
-    """Replace the line magics of a cell; only a logical line can start one, not a row within a string or brackets."""
+    """Replace the line magics of a cell: only a logical line can be one, not a row within a string or brackets."""
     text = "\n".join(cell)
     result: list[str] = []
     place = 0
