@@ -121,42 +121,47 @@ class _Walk:
 
     def close_aliases(self, body: tuple[Node, ...]) -> None:
         """Give every pointer variable the parameters it may point into, regardless of order."""
-        self.aliases = {name: {index} for name, index in self.roots.items()}
-        moves = list(_moves(body))
-        for _ in range(len(moves) + 1):
-            changed = False
-            for key, value in moves:
-                found = self.points_to(value) - self.aliases.get(key, set())
-                if found:
-                    self.aliases.setdefault(key, set()).update(found)
-                    changed = True
-            if not changed:
-                return
+        targets: dict[str, set[str]] = {}
+        for key, value in _moves(body):
+            for source in self.sources(value):
+                targets.setdefault(source, set()).add(key)
+        for name, index in self.roots.items():
+            reached, stack = {name}, [name]
+            while stack:
+                fresh = targets.get(stack.pop(), set()) - reached
+                reached |= fresh
+                stack += fresh
+            for key in reached:
+                self.aliases.setdefault(key, set()).add(index)
 
-    def points_to(self, node: Node | None) -> set[int]:
+    def points_to(self, node: Node) -> set[int]:
         """Return the parameters that the value of an expression may point into."""
+        return {root for key in self.sources(node) for root in self.aliases.get(key, ())}
+
+    def sources(self, node: Node) -> set[str]:
+        """Return the variables whose value an expression may have, give or take an offset."""
         match node:
             case Ref(key=key, local=local):
-                return self.aliases.get(key, set()) if local else set()
+                return {key} if local else set()
             case Binary(op="+" | "-", left=left, right=right):
-                return self.points_to(left) | self.points_to(right)
+                return self.sources(left) | self.sources(right)
             case Cast(value=value):
-                return self.points_to(value)
+                return self.sources(value)
             case Choice(then=then, orelse=orelse):
-                return self.points_to(then) | self.points_to(orelse)
+                return self.sources(then) | self.sources(orelse)
             case Group(kind="comma", items=items) if items:
-                return self.points_to(items[-1])
+                return self.sources(items[-1])
             case Assign(op="=", value=value):
-                return self.points_to(value)
+                return self.sources(value)
             case Assign(target=target):
-                return self.points_to(target)
+                return self.sources(target)
             case Unary(op="&", operand=operand):
                 return self.base(operand)
             case Call(name=name, arguments=arguments):
                 return self.call_returns(name, arguments)
         return set()
 
-    def call_returns(self, name: str, arguments: tuple[Node, ...]) -> set[int]:
+    def call_returns(self, name: str, arguments: tuple[Node, ...]) -> set[str]:
         effects = builtin(name)
         if effects is not None:
             picked = [arguments[i] for i, effect in effects if effect == "return" and i < len(arguments)]
@@ -164,19 +169,19 @@ class _Walk:
             picked = [arguments[i] for i in found.returns if i < len(arguments)]
         else:
             picked = []
-        return {root for argument in picked for root in self.points_to(argument)}
+        return {key for argument in picked for key in self.sources(argument)}
 
-    def base(self, place: Node) -> set[int]:
-        """Return the parameters whose memory an lvalue may lie in."""
+    def base(self, place: Node) -> set[str]:
+        """Return the variables that point to the memory an lvalue lies in."""
         match place:
             case Index(base=base) | Member(base=base, arrow=True):
                 inner = self.base(base) if isinstance(base, (Index, Member)) else set()
-                return inner | self.points_to(base)
+                return inner | self.sources(base)
             case Member(base=base):
                 return self.base(base)
             case Unary(op="*", operand=operand):
                 inner = self.base(operand) if isinstance(operand, (Index, Member)) else set()
-                return inner | self.points_to(operand)
+                return inner | self.sources(operand)
             case Cast(value=value):
                 return self.base(value)
             case Choice(then=then, orelse=orelse):
@@ -288,7 +293,7 @@ class _Walk:
 
     def place(self, node: Node, effect: str) -> None:
         """Visit an lvalue: the inner expressions are values, the memory it lies in gets the effect."""
-        self.mark(self.base(node), effect)
+        self.mark({root for key in self.base(node) for root in self.aliases.get(key, ())}, effect)
         while True:
             match node:
                 case Index(base=base, index=index):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -163,12 +164,7 @@ class _Lowering:
         type_node = node.child_by_field_name("type")
         words = [self.text(c) for c in node.children if c.type in ("type_qualifier", "storage_class_specifier")]
         base = functions.base_type((self.text(type_node) if type_node is not None else "").split())
-        space = next((w for at, w in self.expanded.qualifiers if start <= at < end and w in ADDRESS_SPACES), None)
-        if space is None:
-            before = [
-                w for at, w in self.expanded.qualifiers if start - 24 <= at < start and self._blank(at, start)
-            ]
-            space = next((w for w in before if w in ADDRESS_SPACES), None)
+        space = self.space(start, end)
         out: list[Node] = []
         for child in node.children_by_field_name("declarator"):
             out.append(self.declarator(child, base, space, "const" in words))
@@ -177,8 +173,17 @@ class _Lowering:
                 out.append(Do(*self.span(child), self.unread_group(child)))
         return out
 
-    def _blank(self, at: int, start: int) -> bool:
-        return not self.expanded.text[at:start].strip()
+    def space(self, start: int, end: int) -> str | None:
+        """Return the address space written in a declaration or, blanked, right before it."""
+        marks = self.expanded.qualifiers
+        at = bisect_left(marks, (start, ""))
+        while at and not self.expanded.text[marks[at - 1][0] : start].strip():
+            at -= 1
+        while at < len(marks) and marks[at][0] < end:
+            if marks[at][1] in ADDRESS_SPACES:
+                return marks[at][1]
+            at += 1
+        return None
 
     def declarator(self, node: Syntax, base: str, space: str | None, const: bool) -> Node:
         value: Syntax | None = None

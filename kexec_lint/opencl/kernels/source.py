@@ -1,4 +1,4 @@
-"""OpenCL C text after preprocessing, in one or more configurations; every offset leads back to the author's text."""
+"""OpenCL C text after preprocessing, in one or more configurations; offsets lead back to the author's text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kexec_lint.opencl.kernels.condition import evaluate
 
 MAX_CONFIGURATIONS = 6
-MAX_EXPANDED = 2_000_000
-"""Characters after macro expansion; beyond, the text counts as not understood."""
+MAX_WORK = 3_000_000
+"""Characters copied and macro tokens handled for one text; beyond, it counts as not understood (about three seconds)."""
 
 ADDRESS_SPACES = {"global", "constant", "local", "private", "generic"}
 ACCESS = {"read_only", "write_only", "read_write"}
@@ -47,7 +48,7 @@ Branch = tuple[int, bool]
 
 
 class TooLarge(ValueError):
-    """Macro expansion grew beyond MAX_EXPANDED."""
+    """Preprocessing took more than MAX_WORK."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ def configurations(text: str) -> Iterator[tuple[Expanded, bool]]:
     clean = _ascii(text)
     covered: set[Branch] = set()
     pending: dict[Branch, tuple[Branch, ...]] = {}
+    budget = [MAX_WORK]
     for _ in range(MAX_CONFIGURATIONS):
-        run = _Preprocessor(clean, covered, pending)
+        run = _Preprocessor(clean, covered, pending, budget)
         expanded = run.expand()
         yield expanded, not pending
         if not pending or not run.progress:
@@ -130,6 +132,7 @@ class _Preprocessor:
     text: str
     covered: set[Branch]
     pending: dict[Branch, tuple[Branch, ...]]
+    budget: list[int]
     macros: dict[str, Macro] = field(default_factory=dict)
     undefined: set[str] = field(default_factory=set)
     choices: dict[str, bool] = field(default_factory=dict)
@@ -198,8 +201,7 @@ class _Preprocessor:
             self.pieces.append((source, fixed))
             self.out.append(piece)
             self.size += len(piece)
-            if self.size > MAX_EXPANDED:
-                raise TooLarge
+            _spend(self.budget, len(piece))
 
     def attribute(self, start: int, end: int) -> int:
         """Blank `__attribute__((...))` and note what it held; return where it ends."""
@@ -209,7 +211,7 @@ class _Preprocessor:
         inside = self.text[end:close]
         words = re.findall(r"[A-Za-z_]\w*", inside)
         if any(word in self.macros for word in words):
-            inside = "".join(_expand_tokens(_tokens(inside), self.macros, frozenset(), [MAX_EXPANDED]))
+            inside = "".join(_expand_tokens(_tokens(inside), self.macros, frozenset(), self.budget))
         self.attributes.append((self.size, inside))
         self.emit(" " * (close - start), start, None)
         return close
@@ -226,17 +228,18 @@ class _Preprocessor:
             arguments = re.sub(r"//[^\n]*|/\*.*?\*/", " ", self.text[end:close], flags=re.S)
             tokens += _tokens(arguments.replace("\\\n", " "))
             end = close
-        budget = [MAX_EXPANDED - self.size]
-        for token in _blank_attributes(_expand_tokens(tokens, self.macros, frozenset(), budget)):
-            if token in QUALIFIERS:
-                self.qualifiers.append((self.size, QUALIFIERS[token]))
-                token = " " * len(token)
-            elif token.startswith("__attribute__"):
-                self.attributes.append((self.size, token[len("__attribute__") :]))
-                token = " "
+        run: list[str] = []
+        for token in _blank_attributes(_expand_tokens(tokens, self.macros, frozenset(), self.budget)):
+            if token in QUALIFIERS or token.startswith("__attribute__("):
+                self.emit("".join(run), start, end)
+                run = [" "]
+                if token in QUALIFIERS:
+                    self.qualifiers.append((self.size, QUALIFIERS[token]))
+                else:
+                    self.attributes.append((self.size, token[len("__attribute__") :]))
             else:
-                token = _REPLACED.get(token, token)
-            self.emit(token, start, end)
+                run.append(_REPLACED.get(token, token))
+        self.emit("".join(run), start, end)
         return end
 
     def directive(self, line: str, start: int) -> None:
@@ -345,18 +348,28 @@ def _closing(text: str, at: int) -> int | None:
     return None
 
 
+def _spend(budget: list[int], amount: int) -> None:
+    budget[0] -= amount
+    if budget[0] < 0:
+        raise TooLarge
+
+
+@lru_cache(maxsize=1024)
+def _body_tokens(text: str) -> tuple[str, ...]:
+    return tuple(_BODY_TOKENS.findall(text))
+
+
 def _tokens(text: str) -> list[str]:
-    return _BODY_TOKENS.findall(text)
-
-
-def _is_word(token: str) -> bool:
-    return token[0].isalpha() or token[0] == "_"
+    return list(_body_tokens(text))
 
 
 def _expand_tokens(
     tokens: list[str], macros: dict[str, Macro], hidden: frozenset[str], budget: list[int]
 ) -> list[str]:
     """Return the tokens with all macros but the hidden ones expanded. Raises TooLarge."""
+    _spend(budget, len(tokens))
+    if macros.keys().isdisjoint(tokens):
+        return tokens
     out: list[str] = []
     at = 0
     while at < len(tokens):
@@ -365,9 +378,6 @@ def _expand_tokens(
         macro = macros.get(token) if token not in hidden else None
         if macro is None:
             out.append(token)
-            budget[0] -= len(token)
-            if budget[0] < 0:
-                raise TooLarge
             continue
         if macro.params is None:
             body = _paste(_tokens(macro.body))
