@@ -20,7 +20,7 @@ def locate(text: str, span: Span, value: str, offset: int) -> tuple[int, int]:
     """Return row and column in the file `text` of the character at `offset` of the string constant at `span`.
 
     Exact for a constant written as one or more adjacent literals, with escapes and in any quotes. For any other
-    text that yields `value` (a part of an f-string) the row counts the line ends of `value`, the column is the first.
+    text that yields `value` (a part of an f-string) the row counts line ends in `value`, the column is the first.
     """
     written = cut(split_rows(text), span)
     places = list(_places(written))

@@ -100,7 +100,7 @@ def _parts(text: Text, node: ast.pattern, subject: Value) -> Iterator[Value | tu
                 yield Name(span, rest), Opaque(span, "match", (subject,))
         case ast.MatchClass(cls=cls, patterns=patterns, kwd_attrs=names, kwd_patterns=named):
             kind = value(text, cls)
-            yield Call(span, Name(kind.span, "isinstance"), (Arg(subject), Arg(kind)))
+            yield Call(span, Name(span, "isinstance"), (Arg(subject), Arg(kind)))
             for one in patterns:
                 yield from _parts(text, one, _positional(span, subject, kind))
             for name, one in zip(names, named, strict=True):

@@ -63,6 +63,8 @@ OPERATORS: dict[type, str] = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
+_LONG = 40
+"""Operands of a sum from which on it is joined as a balanced tree."""
 _CONVERSIONS = {ord("s"): "str", ord("r"): "repr", ord("a"): "ascii"}
 
 
@@ -172,9 +174,19 @@ def _binary(text: Text, node: ast.BinOp) -> Value:
     while isinstance(links[-1].left, ast.BinOp):
         links.append(links[-1].left)
     left = value(text, links[-1].left)
+    if len(links) > _LONG and all(isinstance(link.op, ast.Add) for link in links):
+        return _balanced(text.span(node), [left, *[value(text, link.right) for link in reversed(links)]])
     for link in reversed(links):
         left = Operation(text.span(link), OPERATORS[type(link.op)], (left, value(text, link.right)))
     return left
+
+
+def _balanced(span: Span, parts: Sequence[Value]) -> Value:
+    """Join the parts of a long sum as a balanced tree, so that who walks it needs no deep recursion either."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return Operation(span, "+", (_balanced(span, parts[:middle]), _balanced(span, parts[middle:])))
 
 
 def _boolean(text: Text, node: ast.BoolOp) -> Value:
@@ -197,15 +209,9 @@ def _compare(text: Text, node: ast.Compare) -> Value:
     operands = (value(text, node.left), *values(text, node.comparators))
     if len(node.ops) == 1:
         return Operation(span, OPERATORS[type(node.ops[0])], operands)
-    links = [
-        Operation(_hull(left.span, right.span), OPERATORS[type(op)], (left, right))
-        for op, left, right in zip(node.ops, operands[:-1], operands[1:], strict=True)
-    ]
+    pairs = zip(node.ops, operands[:-1], operands[1:], strict=True)
+    links = [Operation(span, OPERATORS[type(op)], (left, right)) for op, left, right in pairs]
     return Operation(span, "and", tuple(links))
-
-
-def _hull(first: Span, last: Span) -> Span:
-    return Span(first.row, first.column, last.end_row, last.end_column)
 
 
 def _choice(text: Text, node: ast.IfExp) -> Value:
@@ -221,7 +227,8 @@ def _format(text: Text, node: ast.JoinedStr) -> Value:
     ):  # whose parser gives no right positions inside: there, all stands at the f-string
         text.span = lambda _: span
     try:
-        return Format(span, values(text, node.values))
+        parts = values(text, node.values)
+        return Format(span, tuple([part for part in parts if not (isinstance(part, Const) and part.value == "")]))
     finally:
         text.span = outside
 
