@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import IO, Any
 
 import click
 
@@ -12,6 +13,16 @@ COMMANDS = {
     "rule": "explain a rule",
 }
 """Command name → one line of help; the command lives in `kexec_lint.cli.<name>` as `command`."""
+
+
+class Failure(click.ClickException):
+    """What kept the tool from doing its job: one line on standard error, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Write the line."""
+        click.echo(f"kexec-lint: {self.message}", file=file, err=True)
 
 
 class LazyGroup(click.Group):

@@ -1,0 +1,1 @@
+"""Files in, findings out: discovery, pre-filter, cache, worker pool, suppressions, settings."""

@@ -1,0 +1,301 @@
+"""`kexec-lint check`: find files, analyse them, report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from kexec_lint.cli import Failure
+from kexec_lint.engine import cache
+from kexec_lint.engine.check import Report, Request, check, files, settings_text
+from kexec_lint.engine.patterns import PatternError
+from kexec_lint.engine.rules import Selection, UnknownRule
+from kexec_lint.engine.settings import CONFIDENCES, SettingsError
+from kexec_lint.report import FORMATS, Context, render
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+ISSUES = "https://github.com/kexec-lint/kexec-lint/issues"
+
+
+def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(code for part in value for code in part.replace(",", " ").split())
+
+
+def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[tuple[str, str | None]]:
+    outputs: list[tuple[str, str | None]] = []
+    for item in value:
+        name, colon, file = item.partition(":")
+        if name not in FORMATS:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(FORMATS)}")
+        if colon and not file:
+            raise click.BadParameter(f"{item!r} names no file after the colon")
+        outputs.append((name, file or None))
+    return outputs
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH…|-]")
+@click.option("--stdin-filename", metavar="FILE", help="Name under which standard input (-) is checked.")
+@click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules.")
+@click.option("--extend-select", multiple=True, callback=_codes, metavar="CODES", help="These rules too.")
+@click.option("--ignore", multiple=True, callback=_codes, metavar="CODES", help="Not these rules.")
+@click.option("--confidence", type=click.Choice(CONFIDENCES), help="Show findings at least this sure. [likely]")
+@click.option("--assume-out-of-order", is_flag=True, default=None, help="Take unknown queues as out-of-order.")
+@click.option(
+    "--output-format",
+    multiple=True,
+    callback=_formats,
+    metavar="FORMAT[:FILE]",
+    help=f"One of {', '.join(FORMATS)}; repeat as FORMAT:FILE for several. [full]",
+)
+@click.option("--output-file", metavar="FILE", help="Write the report here instead of standard output.")
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
+@click.option("--jobs", "-j", type=click.IntRange(1), metavar="N", help="Worker processes. [one a processor]")
+@click.option("--no-cache", is_flag=True, help="Neither read nor store results.")
+@click.option("--cache-dir", metavar="DIR", help="Folder of the cache. [KEXEC_LINT_CACHE_DIR or the user's]")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked.")
+@click.option("--show-settings", is_flag=True, help="Show the settings in force here.")
+@click.option("--verbose", "-v", is_flag=True, help="Say on standard error where the time went.")
+@click.option("--quiet", "-q", is_flag=True, help="Findings only, no summary.")
+@click.option("--config", metavar="FILE", help="Use this settings file for all files.")
+@click.option("--isolated", is_flag=True, help="Use no settings file.")
+@click.option("--baseline", metavar="FILE", help="Show only findings that this file does not know.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file and exit with 0.")
+@click.option("--add-ignore", is_flag=True, help="Add a suppression comment to every line found.")
+@click.option("--force-exclude", is_flag=True, help="Apply `exclude` to files named on the command line too.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    stdin_filename: str | None,
+    select: tuple[str, ...],
+    extend_select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    confidence: str | None,
+    assume_out_of_order: bool | None,
+    output_format: list[tuple[str, str | None]],
+    output_file: str | None,
+    statistics: bool,
+    exit_zero: bool,
+    jobs: int | None,
+    no_cache: bool,
+    cache_dir: str | None,
+    show_files: bool,
+    show_settings: bool,
+    verbose: bool,
+    quiet: bool,
+    config: str | None,
+    isolated: bool,
+    baseline: str | None,
+    write_baseline: bool,
+    add_ignore: bool,
+    force_exclude: bool,
+) -> None:
+    """Check source files and report findings.
+
+    Exit codes: 0 clean, 1 findings, 2 the tool could not do its job.
+    """
+    if write_baseline and baseline is None:
+        raise click.UsageError("--write-baseline needs --baseline FILE: where to write it")
+    if config and isolated:
+        raise click.UsageError("--config and --isolated exclude each other")
+    if sum(file is None for _, file in output_format) > 1:
+        raise click.UsageError("only one --output-format can go to standard output; name a file: FORMAT:FILE")
+    request = Request(
+        paths=paths or (".",),
+        selection=Selection(select or None, extend_select, ignore),
+        confidence=confidence,
+        assume_out_of_order=assume_out_of_order,
+        config=config,
+        isolated=isolated,
+        force_exclude=force_exclude,
+        jobs=jobs,
+        cache_directory=cache.directory(cache_dir),
+        cache_results=not no_cache,
+        stdin=_stdin(paths, stdin_filename),
+    )
+    try:
+        if show_settings:
+            click.echo(settings_text(request))
+        elif show_files:
+            names, notes = files(request)
+            for name in names:
+                click.echo(name)
+            _say(notes)
+        else:
+            began = time.perf_counter()
+            with _progress() as progress:
+                report = check(request, progress=progress)
+            if verbose:
+                _say(_timings(report, time.perf_counter() - began))
+            _say(report.notes)
+            if baseline is not None:
+                _apply_baseline(report, baseline, write_baseline)
+            if add_ignore:
+                _add_ignores(report)
+            _write(report, output_format, output_file, statistics, quiet or write_baseline)
+            ctx.exit(_exit_code(report, exit_zero or write_baseline))
+    except (SettingsError, UnknownRule, PatternError, FileNotFoundError) as error:
+        raise Failure(str(error)) from None
+
+
+def _stdin(paths: tuple[str, ...], name: str | None) -> tuple[str, bytes] | None:
+    """Read standard input if `-` is the path; its name decides which settings and executors apply."""
+    if paths != ("-",):
+        if "-" in paths:
+            raise click.UsageError("- (standard input) cannot be checked together with other paths")
+        if name is not None:
+            raise click.UsageError("--stdin-filename names standard input: give - as the path")
+        return None
+    return name or "stdin.py", sys.stdin.buffer.read()
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Yield what shows a bar on a terminal once the analysis has taken a second."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    began = time.monotonic()
+    bars: list[tuple[Progress, TaskID]] = []
+    with ExitStack() as stack:
+
+        def advance(done: int, total: int) -> None:
+            if not bars:
+                if time.monotonic() - began < 1.0 or done == total:
+                    return
+                from rich.console import Console
+                from rich.progress import Progress
+
+                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+                bars.append((bar, bar.add_task("checking", total=total)))
+            bar, task = bars[0]
+            bar.update(task, completed=done)
+
+        yield advance
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line, err=True)
+
+
+def _timings(report: Report, total: float) -> Iterator[str]:
+    for stage, seconds in report.timings.items():
+        yield f"{stage}: {seconds * 1000:.0f} ms"
+    yield f"total: {total * 1000:.0f} ms"
+    yield f"{report.files} files, {report.analysed} analysed, {report.cached} from the cache"
+    for seconds, name in sorted(report.slowest, reverse=True)[:5]:
+        yield f"slow: {seconds * 1000:.0f} ms {name}"
+
+
+def _apply_baseline(report: Report, file: str, write: bool) -> None:
+    from kexec_lint.engine import baseline
+
+    if write:
+        baseline.write(file, report.findings, report.texts)
+        click.echo(f"{_count(len(report.findings), 'finding')} written to {file}", err=True)
+        report.findings = []
+        return
+    report.findings, gone = baseline.unknown(file, report.findings, report.texts)
+    if gone:
+        click.echo(
+            f"{file}: {_count(gone, 'entry', 'entries')} no longer found; --write-baseline drops them", err=True
+        )
+
+
+def _add_ignores(report: Report) -> None:
+    from kexec_lint.engine import ignores
+
+    left, notes = ignores.add(report.findings)
+    added = len(report.findings) - len(left)
+    report.findings = left
+    _say(notes)
+    click.echo(f"{_count(added, 'finding')} silenced by comments; say the reason in each", err=True)
+
+
+def _write(
+    report: Report, formats: list[tuple[str, str | None]], output_file: str | None, statistics: bool, quiet: bool
+) -> None:
+    """Write every report that was asked for; the terminal gets `full` if none was named for it."""
+    start = os.getcwd()
+    for name, file in formats:
+        if file is not None:
+            _write_file(file, render(name, report, Context(start)))
+    main = next((name for name, file in formats if file is None), "full")
+    colour = output_file is None and _colour()
+    width = shutil.get_terminal_size().columns if output_file is None and sys.stdout.isatty() else 0
+    if statistics:
+        text = _statistics(report, main)
+    else:
+        text = render(main, report, Context(start, colour, width))
+    if main in ("full", "concise") and not quiet:
+        text += _summary(report)
+    if output_file is not None:
+        _write_file(output_file, text)
+    elif text:
+        click.echo(text, nl=False, color=colour)
+
+
+def _write_file(file: str, text: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
+        with open(file, "w", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+    except OSError as error:
+        raise Failure(f"{file}: {(error.strerror or str(error)).lower()}, report not written") from None
+
+
+def _colour() -> bool:
+    """Colour on a terminal, unless NO_COLOR; elsewhere with FORCE_COLOR (no-color.org, force-color.org)."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _statistics(report: Report, main: str) -> str:
+    counts = Counter((finding.code, finding.name) for finding in report.findings)
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if main == "json":
+        import json
+
+        return json.dumps([{"code": c, "name": n, "count": count} for (c, n), count in rows], indent=2) + "\n"
+    digits = len(str(rows[0][1])) if rows else 1
+    return "".join(f"{count:>{digits}}  {code}  {name}\n" for (code, name), count in rows)
+
+
+def _summary(report: Report) -> str:
+    total = len(report.findings)
+    files = _count(report.files, "file")
+    if not total:
+        return f"No findings in {files}.\n" if report.files else "No files to check.\n"
+    counts = Counter(finding.severity.value for finding in report.findings)
+    parts = [_count(counts[s], s) for s in ("error", "warning") if counts[s]]
+    if counts["info"]:
+        parts.append(f"{counts['info']} info")
+    return f"Found {_count(total, 'finding')} in {files}: {', '.join(parts)}.\n"
+
+
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _exit_code(report: Report, exit_zero: bool) -> int:
+    if report.errors:
+        _say(report.errors)
+        click.echo(f"This is a fault of kexec-lint, not of your code. Please report it: {ISSUES}", err=True)
+        return 2
+    return 0 if exit_zero or not report.findings else 1

@@ -1,0 +1,66 @@
+"""The table of executors, and what the engine asks of each before it reads a file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from kexec_lint.source import Executor
+
+EXECUTORS: dict[str, str] = {
+    "opencl": "kexec_lint.opencl",
+}
+"""Name of an executor (also the folder of its pages under `rules/`) → its package, imported when needed."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What decides whether an executor reads a file: its suffixes and literal needles."""
+
+    name: str
+    module: str
+    suffixes: frozenset[str]
+    needles: tuple[bytes, ...]
+
+    def wants(self, suffix: str, data: bytes) -> bool:
+        """Return whether the file can matter to the executor at all."""
+        return suffix in self.suffixes and any(needle in data for needle in self.needles)
+
+
+def load(module: str) -> Executor:
+    """Import the package of an executor."""
+    return cast("Executor", importlib.import_module(module))
+
+
+def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
+    """Ask an executor for its suffixes and its needles for `codes`."""
+    executor = load(module)
+    if not hasattr(executor, "scan"):
+        return Reader(name, module, frozenset(), ())
+    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)))
+
+
+def shortest(needles: frozenset[bytes]) -> tuple[bytes, ...]:
+    """Drop every needle that holds another one: the shorter finds all that the longer finds."""
+    kept: list[bytes] = []
+    for needle in sorted(needles, key=lambda n: (len(n), n)):
+        if not any(other in needle for other in kept):
+            kept.append(needle)
+    return tuple(kept)
+
+
+@cache
+def version(module: str) -> str:
+    """Return what tells versions of an executor apart; the index digest already covers those of this package."""
+    if module.startswith("kexec_lint."):
+        return ""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None or not os.path.isfile(spec.origin):
+        return ""
+    status = os.stat(spec.origin)
+    return f"{spec.origin}:{status.st_size}:{status.st_mtime_ns}"

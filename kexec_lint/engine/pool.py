@@ -1,0 +1,171 @@
+"""Runs the analysis of files: a few in this process, many in forked workers; a file that crashes is named."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor as Pool
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from kexec_lint.engine import executors, wire
+from kexec_lint.engine.decoding import Unreadable, decode
+from kexec_lint.engine.tree import RecordingProject, Tree
+from kexec_lint.source import Options
+
+FEW = 8
+"""Up to so many files, starting workers costs more than it gains."""
+
+_STACK = 256 * 1024 * 1024
+_RECURSION = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One file for one executor. `run` tells apart the runs of one process, whose trees must not be shared."""
+
+    module: str
+    shown: str
+    path: str
+    data: bytes
+    options: Options
+    start: str
+    roots: tuple[str, ...]
+    run: int
+
+
+@dataclass
+class Outcome:
+    """What became of a job, JSON-able throughout. `error` is an internal error, in one line."""
+
+    findings: list[list[Any]] = field(default_factory=list)
+    facts: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+    dependencies: list[Any] = field(default_factory=list)
+    error: str | None = None
+    seconds: float = 0.0
+
+
+def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | None = None) -> Iterator[tuple[Job, Outcome]]:
+    """Yield every job with its outcome, as they end, the largest file first.
+
+    `pool` may be any `concurrent.futures.Executor`; without one, workers are forked where that is possible and
+    there are more than a few files.
+    """
+    ordered = sorted(jobs, key=lambda job: (-len(job.data), job.path, job.module))
+    if pool is not None:
+        yield from _in_pool(pool, ordered)
+    elif workers < 2 or len(ordered) <= FEW:
+        for job in ordered:
+            yield job, scan(job)
+    else:
+        for module in {job.module: None for job in ordered}:
+            prepare = getattr(executors.load(module), "prepare", None)
+            if prepare is not None:
+                prepare()
+        gc.collect()
+        gc.freeze()
+        try:
+            with _process_pool(min(workers, len(ordered))) as processes:
+                yield from _in_pool(processes, ordered)
+        finally:
+            gc.unfreeze()
+
+
+def _process_pool(workers: int) -> Pool:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    # Forking shares what is imported; a spawned worker would import everything again (half a second).
+    method = "fork" if sys.platform.startswith("linux") else "spawn"
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method))
+
+
+def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
+    from concurrent.futures import as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    futures = {}
+    unfinished = []
+    try:
+        for job in jobs:
+            futures[pool.submit(scan, job)] = job
+    except BrokenProcessPool:
+        unfinished = list(jobs[len(futures) :])
+    for future in as_completed(futures):
+        job = futures[future]
+        try:
+            yield job, future.result()
+        except BrokenProcessPool:
+            unfinished.append(job)
+    # The pool does not say which file killed it: the rest runs one by one, so that the file can be named.
+    processes: Pool | None = None
+    for job in unfinished:
+        processes = processes or _process_pool(1)
+        try:
+            yield job, processes.submit(scan, job).result()
+        except BrokenProcessPool:
+            processes.shutdown()
+            processes = None
+            yield job, Outcome(error="the worker process died")
+    if processes is not None:
+        processes.shutdown()
+
+
+def scan(job: Job) -> Outcome:
+    """Run one executor on one file, on a stack deep enough for deeply nested code. Raises nothing."""
+    outcome = Outcome()
+    began = time.perf_counter()
+    limit = sys.getrecursionlimit()
+    previous = threading.stack_size(_STACK)
+    try:
+        sys.setrecursionlimit(max(limit, _RECURSION))
+        thread = threading.Thread(target=_scan, args=(job, outcome))
+        thread.start()
+        thread.join()
+    except RuntimeError:  # no memory for such a stack
+        _scan(job, outcome)
+    finally:
+        threading.stack_size(previous)
+        sys.setrecursionlimit(limit)
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+def _scan(job: Job, outcome: Outcome) -> None:
+    project = RecordingProject(tree(job.run, job.start, job.roots))
+    try:
+        source = decode(job.shown, job.data)
+        result = executors.load(job.module).scan(source, project, job.options)
+        outcome.findings = [wire.pack(finding) for finding in result.findings]
+        outcome.facts = result.facts
+        outcome.notes = list(result.notes)
+    except Unreadable as error:
+        outcome.notes = [f"{job.shown}: {error}"]
+    except SyntaxError as error:
+        outcome.notes = [f"{job.shown}:{error.lineno or 1}: not valid Python ({error.msg}), not checked"]
+    except (RecursionError, MemoryError):
+        outcome.notes = [f"{job.shown}: nested too deeply, not checked"]
+    except Exception as error:
+        outcome.error = describe(error)
+    outcome.dependencies = [[list(lookup), digest] for lookup, digest in project.dependencies()]
+
+
+def describe(error: BaseException) -> str:
+    """Return an unexpected error as one line: what, and where in our code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    text = (str(error).splitlines() or [""])[0][:200]
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+@lru_cache(maxsize=1)
+def tree(run: int, start: str, roots: tuple[str, ...]) -> Tree:
+    """Return this process's tree for one run."""
+    return Tree(start, roots)
