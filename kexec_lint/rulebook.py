@@ -55,7 +55,7 @@ class Rule:
     def examples(self) -> Iterator[Example]:
         """Yield the fenced examples of the Bad and Good sections."""
         heading = ""
-        for match in re.finditer(r"^#{2,3} +(.+)$|^```(\w+)([^\n]*)\n(.*?)^```$", self.body, re.M | re.S):
+        for match in re.finditer(r"^#{2,3} +([^\n]+)$|^```(\w+)([^\n]*)\n(.*?)^```$", self.body, re.M | re.S):
             if match[1] is not None:
                 heading = match[1].strip().lower()
             elif heading.startswith(("bad", "good")):

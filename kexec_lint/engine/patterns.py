@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-DEFAULT_EXCLUDE = frozenset(
-    (".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox")
-    + (".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode")
-    + ("__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages")
-    + ("venv",)
-)
+_VERSIONED = (".bzr", ".git", ".git-rewrite", ".hg", ".svn")
+_TOOLS = (".direnv", ".eggs", ".nox", ".pants.d", ".pyenv", ".tox", ".venv", ".vscode", "venv", "node_modules")
+_CACHES = (".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", "__pycache__")
+_BUILT = ("__pypackages__", "_build", "buck-out", "build", "dist", "site-packages")
+
+DEFAULT_EXCLUDE = frozenset((*_VERSIONED, *_TOOLS, *_CACHES, *_BUILT))
 """Folders that hold no source of the project; `exclude` adds to them."""
 
 
