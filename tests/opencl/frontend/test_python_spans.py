@@ -36,8 +36,8 @@ from kexec_lint.opencl.program import (
 
 def nodes(node: Any) -> Iterator[Value | Statement]:
     """Yield every node that has a text of its own: what lowering adds carries the span of what it comes from."""
-    if isinstance(node, If) and isinstance(node.test, Operation) and node.test.span == node.test.operands[0].span:
-        yield from nodes((node.test.operands, node.then[0].value))  # type: ignore[attr-defined]  # an assert
+    if isinstance(node, If) and isinstance(node.test, Operation) and _is_assert(node.test):
+        yield from nodes((node.test.operands, node.then[0].value))  # type: ignore[attr-defined]
         return
     if isinstance(node, Call) and node.span == node.func.span:  # the isinstance of a pattern
         return
@@ -55,6 +55,10 @@ def nodes(node: Any) -> Iterator[Value | Statement]:
     elif dataclasses.is_dataclass(node):
         for one in dataclasses.fields(node):
             yield from nodes(getattr(node, one.name))
+
+
+def _is_assert(test: Operation) -> bool:
+    return test.op == "not" and test.span == test.operands[0].span
 
 
 def again(text: str) -> str:
