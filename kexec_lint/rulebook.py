@@ -76,6 +76,13 @@ def load() -> dict[str, Rule]:
     return {rule.code: rule for page in sorted(rules_directory().rglob("[A-Z]*.md")) for rule in [read(page)]}
 
 
+def rule(code: str) -> Rule:
+    """Return one rule, reading its page alone. Raises KeyError if there is none."""
+    for page in rules_directory().rglob(f"{code}.md"):
+        return read(page)
+    raise KeyError(code)
+
+
 def read(page: Path) -> Rule:
     """Read one page. Raises RulePageError with the page and the missing piece."""
     import yaml
@@ -88,7 +95,7 @@ def read(page: Path) -> Rule:
     try:
         front = yaml.load(parts[1], loader)
         body = parts[2].strip() + "\n"
-        rule = Rule(
+        loaded = Rule(
             code=front["code"],
             name=front["name"],
             severity=Severity(front["severity"]),
@@ -103,12 +110,12 @@ def read(page: Path) -> Rule:
         )
     except (KeyError, TypeError, ValueError, yaml.YAMLError) as error:
         raise RulePageError(f"{page}: {type(error).__name__} {error} in the front matter") from error
-    if page.stem != rule.code:
-        raise RulePageError(f"{page}: the page of {rule.code} must be named {rule.code}.md")
-    kinds = {example.bad for example in rule.examples()}
+    if page.stem != loaded.code:
+        raise RulePageError(f"{page}: the page of {loaded.code} must be named {loaded.code}.md")
+    kinds = {example.bad for example in loaded.examples()}
     if kinds != {True, False}:
         raise RulePageError(f"{page}: needs at least one fenced example under Bad and one under Good")
-    return rule
+    return loaded
 
 
 def _summary(body: str) -> str:

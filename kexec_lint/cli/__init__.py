@@ -11,6 +11,8 @@ import click
 COMMANDS = {
     "check": "check source files and report findings",
     "rule": "explain a rule",
+    "boundary": "see what the GPU driver was asked and answered",
+    "completion": "print the completion script of a shell",
 }
 """Command name → one line of help; the command lives in `kexec_lint.cli.<name>` as `command`."""
 
