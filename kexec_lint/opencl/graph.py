@@ -77,6 +77,8 @@ class Memory:
     created: Site = ()
     parent: Memory | None = None
     range: tuple[int, int] | None = None
+    partial: bool = False
+    """It is a part of its parent, at a place that is not known."""
     host_pointer: Memory | None = None
     access: str | None = None
     """"read" or "write" if the object's flags allow a kernel only that."""
@@ -114,7 +116,8 @@ class Access:
     """A use of a memory object by a command or the host.
 
     `reads` and `writes` are None when the kernel could not be understood. `certain` is False if the object is one
-    of several. `range` in bytes within the object. `role` names the operand ("src", kernel parameter name).
+    of several. `range` in bytes within the object; `partial` if only a part is used whose
+    place is not known. `role` names the operand ("src", kernel parameter name).
     """
 
     memory: Memory
@@ -122,6 +125,7 @@ class Access:
     writes: bool | None
     certain: bool = True
     range: tuple[int, int] | None = None
+    partial: bool = False
     role: str = ""
     position: int | None = None
     atomic: bool = False
@@ -225,11 +229,33 @@ class Launch:
     scales: bool = False
     """The global size is given in work-groups (`g_times_l`)."""
     dtypes_declared: bool = False
+    values: tuple[tuple[int, object], ...] = ()
+    """The abstract values of the arguments by position, to tell whether two launches are alike."""
+
+
+@dataclass(frozen=True)
+class SetArgs:
+    """A call of `kernel.set_args(…)` with all its arguments."""
+
+    site: Site
+    guard: Guard
+    kernel: object
+    arguments: tuple[Argument, ...]
+    dtypes_declared: bool
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A function that the runtime calls when an event reaches a status."""
+
+    site: Site
+    function: object
+    event: Event
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One kernel argument: `kind` is "memory", "local", "scalar" (a sized one), "python" (an int or float),
+    """One kernel argument: `kind` is "memory", "array" (an Array object itself), "local", "scalar" (a sized one), "python" (an int or float),
     "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar.
     """
 
@@ -275,6 +301,10 @@ class EnqueueGraph:
     user_events: list[Event] = field(default_factory=list)
     mappings: list[Mapping] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
+    set_args: list[SetArgs] = field(default_factory=list)
+    callbacks: list[Callback] = field(default_factory=list)
+    freed: list[tuple[Memory, HostPoint]] = field(default_factory=list)
+    """Pool blocks that their last reference gave back, and where."""
     threaded: bool = False
     truncated: bool = False
     _may: list[int] | None = None

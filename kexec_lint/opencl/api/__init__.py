@@ -1,0 +1,1 @@
+"""What the calls of each API mean, as tables."""

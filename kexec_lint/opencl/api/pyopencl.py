@@ -233,3 +233,14 @@ TRIGGERS = frozenset(
     | {"wait_for", "pyopencl", OUT_OF_ORDER}
 )
 """Names whose mention makes a statement or function worth lowering."""
+
+
+NEEDLES = frozenset(
+    {b"pyopencl", b"wait_for", b"kernel"}
+    | {
+        name.rpartition(".")[2].encode()
+        for name, model in FUNCTIONS.items()
+        if model.does in ("command", "copy", "launch", "map", "queue", "wait")
+    }
+)
+"""Byte strings of which a file that concerns OpenCL holds at least one."""

@@ -65,7 +65,8 @@ class Heap:
         for (identity, key), state in keys.items():
             before = state.get(key, _MISSING)
             values = [
-                (guard, change[identity, key][1] if (identity, key) in change else before) for guard, change in arms
+                (guard, change[identity, key][1] if (identity, key) in change else before)
+                for guard, change in arms
             ]
             first = values[0][1]
             if all(value is first for _, value in values[1:]):

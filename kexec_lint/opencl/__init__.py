@@ -1,0 +1,36 @@
+"""The OpenCL executor: host code in, enqueue graphs, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kexec_lint.findings import Finding
+from kexec_lint.source import FileResult, Options, Project, Source
+
+SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"})
+
+
+def needles(codes: frozenset[str]) -> frozenset[bytes]:
+    """Return the names without which a file can hold no OpenCL host code or kernel."""
+    if not any(code.startswith("OCL") for code in codes):
+        return frozenset()
+    from kexec_lint.opencl.api import pyopencl
+
+    return pyopencl.NEEDLES
+
+
+def scan(source: Source, project: Project, options: Options) -> FileResult:
+    """Analyse one file. A syntax error of the source is a note, not a failure."""
+    from kexec_lint.opencl.report import scan_kernels, scan_python
+
+    return (
+        scan_kernels(source, options)
+        if source.suffix in (".cl", ".ocl")
+        else scan_python(source, project, options)
+    )
+
+
+def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Finding]:
+    """Every OpenCL rule is decided file by file."""
+    return []

@@ -1,0 +1,144 @@
+"""From a source file to its enqueue graphs: one graph for each entry point (module, function, method)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.api.model import user_models
+from kexec_lint.opencl.frontend import SyntaxProblem
+from kexec_lint.opencl.interpreter import calls, objects, statements
+from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
+from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
+from kexec_lint.opencl.interpreter.values import ClassValue, Frame, FunctionValue, Object, Unknown
+from kexec_lint.source import Options, Project, Source
+
+
+@dataclass
+class Analysis:
+    """The graphs of a file, the kernel sources that it builds, and one-line notes."""
+
+    graphs: list[g.EnqueueGraph] = field(default_factory=list)
+    kernel_texts: dict[str, g.Site] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def analyse(source: Source, project: Project, options: Options) -> Analysis:
+    """Build the enqueue graphs of a Python file. Raises SyntaxProblem, ModelError."""
+    from kexec_lint.opencl.frontend.python import lower
+
+    loader = Loader(project, lower)
+    scope = ModuleScope(source.path, lower(source), loader)
+    loader.keep(source.path, scope)
+    machine = Machine(loader, options, user_models(options.models))
+    analysis = Analysis(notes=list(scope.module.notes))
+    _run_module(machine, scope, analysis)
+    scope.complete = True
+    for function in _entry_points(machine, scope):
+        _run_function(machine, function, analysis)
+    analysis.kernel_texts = machine.kernel_texts
+    return analysis
+
+
+def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
+    """Execute the top level. Its objects stay for the functions; its commands form a graph of their own."""
+    m.begin("<module>")
+    _reset(m)
+    m.frames.append(scope.frame)
+    m.exits.append([])
+    try:
+        statements.execute_block(m, scope.module.body)
+    except (Exhausted, RecursionError):
+        m.graph.truncated = True
+    m.heap = type(m.heap)()
+    if m.graph.commands or m.graph.remarks or m.graph.user_events or m.graph.queues:
+        analysis.graphs.append(m.graph)
+
+
+def _reset(m: Machine) -> None:
+    m.frames, m.places, m.exits, m.stack, m.scratch = [], [], [], [], 0
+
+
+def _entry_points(m: Machine, scope: ModuleScope) -> Iterator[FunctionValue]:
+    """Yield the functions and methods of the module whose body may enqueue or touch what is enqueued."""
+    for value in list(scope.frame.variables.values()):
+        if isinstance(value, FunctionValue) and value.scope is scope and isinstance(value.node, p.Function):
+            yield value
+        elif isinstance(value, ClassValue) and value.scope is scope:
+            yield from _methods(m, value)
+
+
+def _methods(m: Machine, cls: ClassValue) -> Iterator[FunctionValue]:
+    for method in cls.methods.values():
+        if objects.decorated(method, "staticmethod"):
+            yield FunctionValue(method, cls.scope, cls.closure, None, cls)
+        elif objects.decorated(method, "classmethod"):
+            yield FunctionValue(method, cls.scope, cls.closure, cls, cls)
+        elif method.params:
+            yield FunctionValue(method, cls.scope, cls.closure, instance_of(m, cls), cls)
+    for inner in cls.variables.values():
+        if isinstance(inner, ClassValue) and inner is not cls and inner.scope is cls.scope:
+            yield from _methods(m, inner)
+
+
+def instance_of(m: Machine, cls: ClassValue) -> Object:
+    """Return the instance on which the methods of a class are analysed: its constructor ran on unknown values."""
+    if id(cls) in m.instances:
+        return m.instances[id(cls)]
+    _reset(m)
+    m.begin(f"{cls.node.name}.__init__")
+    m.frames.append(cls.scope.frame)
+    m.exits.append([])
+    instance = Object("instance", cls=cls, name=cls.node.name)
+    m.instances[id(cls)] = instance
+    found = cls.lookup("__init__")
+    if found is None:
+        return instance
+    method, owner = found
+    m.scratch += 1
+    try:
+        function = FunctionValue(method, owner.scope, owner.closure, instance, owner)
+        calls.enter(m, function, calls.Arguments([], {}, open=False), method.span)
+    except (Exhausted, RecursionError):
+        pass
+    finally:
+        _reset(m)
+    return instance
+
+
+def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> None:
+    """Analyse one function with unknown arguments; what it changes is taken back afterwards."""
+    node = function.node
+    assert isinstance(node, p.Function)
+    _reset(m)
+    m.begin(node.name)
+    m.frames.append(function.scope.frame)
+    m.exits.append([])
+    m.serial += 1
+    mark = m.heap.mark()
+    frame = Frame(m.serial, function.scope, node.name, parent=function.closure, owner=function.owner)
+    for number, param in enumerate(node.params):
+        if number == 0 and function.bound is not None:
+            frame.variables[param.name] = function.bound
+            frame.receiver = function.bound
+        elif param.star == 1:
+            rest = m.list_of([Unknown(("spread", Unknown(("param", frame.number, param.name))))])
+            rest.state["open"] = True
+            frame.variables[param.name] = rest
+        elif param.star == 2:
+            frame.variables[param.name] = Object("dict", {"open": True})
+        else:
+            frame.variables[param.name] = Unknown(("param", frame.number, param.name))
+    m.frames.pop()
+    try:
+        calls.run_frame(m, frame, node, node.span)
+    except (Exhausted, RecursionError):
+        m.graph.truncated = True
+    except SyntaxProblem as problem:
+        analysis.notes.append(str(problem))
+    finally:
+        m.heap.take_back(mark)
+    if m.graph.commands or m.graph.remarks or m.graph.user_events or m.graph.queues:
+        analysis.graphs.append(m.graph)

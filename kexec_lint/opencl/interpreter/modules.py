@@ -1,0 +1,207 @@
+"""Modules of the scanned tree as the interpreter sees them: loaded once, evaluated name by name on demand."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kexec_lint.opencl import program
+from kexec_lint.opencl.interpreter.values import (
+    AbstractValue,
+    External,
+    Frame,
+    Known,
+    ModuleValue,
+    Unknown,
+)
+from kexec_lint.source import Project, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kexec_lint.opencl.interpreter.machine import Machine
+
+ALWAYS_EXTERNAL = frozenset({"pyopencl", "numpy", "os", "sys", "time", "math", "threading", "logging", "builtins"})
+"""Packages whose meaning comes from the API tables, or that hold no host code, even when scanned from within."""
+
+BUILTINS = frozenset(dir(builtins))
+
+
+@dataclass(eq=False)
+class ModuleScope:
+    """A module: its lowered source, its variables, and which statements bind which name."""
+
+    path: str
+    module: program.Module
+    loader: Loader
+    frame: Frame = field(init=False)
+    bindings: dict[str, list[program.Statement]] = field(default_factory=dict)
+    stars: list[program.Import] = field(default_factory=list)
+    busy: set[str] = field(default_factory=set)
+    complete: bool = False
+
+    def __post_init__(self) -> None:
+        self.frame = Frame(0, self, "")
+        self.frame.variables["__file__"] = Known(self.path)
+        self.frame.variables["__name__"] = Known("__main__")
+        for statement in self.module.body:
+            for name in bound_names(statement):
+                if name == "*":
+                    self.stars.extend(s for s in _imports(statement) if s.names and s.names[0][0] == "*")
+                self.bindings.setdefault(name, []).append(statement)
+
+    def lookup(self, name: str, machine: Machine) -> AbstractValue | None:
+        """Return the value of a module-level name, evaluating the statements that bind it if need be."""
+        if name in self.frame.variables:
+            return self.frame.variables[name]
+        if not self.complete and name in self.bindings and name not in self.busy:
+            from kexec_lint.opencl.interpreter.statements import run_in_module
+
+            self.busy.add(name)
+            try:
+                run_in_module(machine, self, self.bindings[name])
+            finally:
+                self.busy.discard(name)
+            if name in self.frame.variables:
+                return self.frame.variables[name]
+        for star in self.stars:
+            found = self.loader.star(star, self.path, name, machine)
+            if found is not None:
+                return found
+        return External(f"builtins.{name}") if name in BUILTINS else None
+
+
+class Loader:
+    """Finds and lowers modules; keeps them for the time of one scan."""
+
+    def __init__(self, project: Project, lower: Callable[[Source], program.Module]) -> None:
+        self._project = project
+        self._lower = lower
+        self._scopes: dict[str, ModuleScope | None] = {}
+
+    def keep(self, path: str, scope: ModuleScope) -> None:
+        """Remember the scope of a module that was loaded by hand."""
+        self._scopes[path] = scope
+
+    def load(self, source: Source) -> ModuleScope | None:
+        """Return the scope of a source file, None if it is no valid source."""
+        if source.path not in self._scopes:
+            try:
+                module = self._lower(source)
+            except ValueError:
+                self._scopes[source.path] = None
+            else:
+                self._scopes[source.path] = ModuleScope(source.path, module, self)
+        return self._scopes[source.path]
+
+    def module(self, name: str, level: int, importer: str) -> AbstractValue:
+        """Return a module by import: one of the tree, or External."""
+        if not level and name.partition(".")[0] in ALWAYS_EXTERNAL:
+            return External(name)
+        source = self._project.module(name, level, importer)
+        scope = self.load(source) if source is not None else None
+        return ModuleValue(scope) if scope is not None else External("." * level + name)
+
+    def member(self, name: str, level: int, importer: str, member: str, machine: Machine) -> AbstractValue:
+        """Return what `from name import member` binds."""
+        origin = self.module(name, level, importer)
+        if isinstance(origin, ModuleValue):
+            if origin.scope.path != importer:
+                found = origin.scope.lookup(member, machine)
+                if found is not None and not _is_builtin(found):
+                    return found
+            inner = self.module(f"{name}.{member}" if name else member, level, importer)
+            return inner if isinstance(inner, ModuleValue) else Unknown(("import", origin.scope.path, member))
+        assert isinstance(origin, External)
+        if not name:
+            inner = self.module(member, level, importer)
+            if isinstance(inner, ModuleValue):
+                return inner
+        return External(f"{origin.dotted}.{member}" if name else f"{origin.dotted}{member}")
+
+    def star(self, statement: program.Import, importer: str, name: str, machine: Machine) -> AbstractValue | None:
+        """Return what a star import binds for one name, None if it binds none (or cannot be known to)."""
+        origin = self.module(statement.module, statement.level, importer)
+        if isinstance(origin, ModuleValue):
+            if origin.scope.path == importer or name.startswith("_"):
+                return None
+            found = origin.scope.lookup(name, machine)
+            return None if found is None or _is_builtin(found) else found
+        from kexec_lint.opencl.api import pyopencl
+
+        assert isinstance(origin, External)
+        below = origin.dotted.removeprefix("pyopencl").lstrip(".")
+        inside = f"{below}.{name}" if below else name
+        known = origin.dotted.startswith("pyopencl") and (inside in pyopencl.FUNCTIONS or name == "mem_flags")
+        return External(f"{origin.dotted}.{name}") if known else None
+
+    def text(self, path: str, relative_to: str) -> str | None:
+        """Return the text of a file named by the source, None if it is not there."""
+        found = self._project.read(path, relative_to)
+        return found.text if found is not None else None
+
+
+def _is_builtin(value: AbstractValue) -> bool:
+    return isinstance(value, External) and value.dotted.startswith("builtins.")
+
+
+def _imports(statement: program.Statement) -> Iterator[program.Import]:
+    """Yield the import statements inside a top-level statement."""
+    match statement:
+        case program.Import():
+            yield statement
+        case program.If(then=then, orelse=orelse):
+            for part in (*then, *orelse):
+                yield from _imports(part)
+        case program.Try(body=body, handlers=handlers, orelse=orelse, final=final):
+            for part in (*body, *(s for _, _, block in handlers for s in block), *orelse, *final):
+                yield from _imports(part)
+
+
+def bound_names(statement: program.Statement) -> Iterator[str]:
+    """Yield the names that a statement binds in its scope ("*" for a star import)."""
+    match statement:
+        case program.Assign(targets=targets):
+            for target in targets:
+                yield from _target_names(target)
+        case program.AugAssign(target=target):
+            yield from _target_names(target)
+        case program.Evaluate(value=program.Call(func=program.Attr(base=program.Name(id=name)))):
+            yield name  # a method call may fill what the name holds
+        case program.Function(name=name) | program.Class(name=name):
+            yield name
+        case program.Import(module=module, names=names):
+            for name, alias in names:
+                yield alias or name or module.partition(".")[0]
+        case program.If(then=then, orelse=orelse):
+            for part in (*then, *orelse):
+                yield from bound_names(part)
+        case program.Try(body=body, handlers=handlers, orelse=orelse, final=final):
+            for part in (*body, *(s for _, _, block in handlers for s in block), *orelse, *final):
+                yield from bound_names(part)
+        case program.With(items=items, body=body):
+            for _, bound in items:
+                if bound is not None:
+                    yield from _target_names(bound)
+            for part in body:
+                yield from bound_names(part)
+        case program.Loop(target=variable, body=body):
+            if variable is not None:
+                yield from _target_names(variable)
+            for part in body:
+                yield from bound_names(part)
+
+
+def _target_names(target: program.Value) -> Iterator[str]:
+    match target:
+        case program.Name(id=name):
+            yield name
+        case program.Seq(items=items):
+            for item in items:
+                yield from _target_names(item)
+        case program.Star(value=value):
+            yield from _target_names(value)
+        case program.Attr(base=base) | program.Item(base=base):
+            yield from _target_names(base)

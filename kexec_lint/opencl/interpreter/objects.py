@@ -1,0 +1,237 @@
+"""Objects of the host program: instances of classes of the tree, programs and kernels, Arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.interpreter import commands
+from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
+from kexec_lint.opencl.interpreter.values import (
+    NONE,
+    AbstractValue,
+    ClassValue,
+    FunctionValue,
+    Known,
+    Object,
+    Phi,
+    Unknown,
+)
+
+
+def decorated(function: p.Function, *names: str) -> bool:
+    """Return whether one of these (undotted) names decorates a function."""
+    for decorator in function.decorators:
+        node = decorator.func if isinstance(decorator, p.Call) else decorator
+        last = node.name if isinstance(node, p.Attr) else node.id if isinstance(node, p.Name) else ""
+        if last in names:
+            return True
+    return False
+
+
+# --- instances ------------------------------------------------------------------------------------------------
+
+
+def instance_attribute(m: Machine, instance: Object, name: str, span: p.Span) -> AbstractValue:
+    """Return an attribute of an instance that its constructor did not set."""
+    cls = instance.cls
+    if cls is None:
+        return Unknown(("attr", _token(m, instance), name))
+    found = cls.lookup(name)
+    if found is not None:
+        method, owner = found
+        if decorated(method, "property", "cached_property", "memoize_method", "memoize_in"):
+            from kexec_lint.opencl.interpreter import calls
+
+            if decorated(method, "property", "cached_property"):
+                key = ("property", id(instance), name)
+                if key not in m.memo or not decorated(method, "cached_property"):
+                    bound = FunctionValue(method, owner.scope, owner.closure, instance, owner)
+                    m.memo[key] = calls.apply_function(m, bound, [], {}, span)
+                    m.memo["keep", id(instance)] = instance
+                return m.memo[key]
+        if decorated(method, "staticmethod"):
+            return FunctionValue(method, owner.scope, owner.closure, None, owner)
+        receiver = cls if decorated(method, "classmethod") else instance
+        return FunctionValue(method, owner.scope, owner.closure, receiver, owner)
+    for ancestor in lineage(cls):
+        if name in ancestor.variables:
+            return ancestor.variables[name]
+    if name == "__class__":
+        return cls
+    key = ("late", id(instance), name)
+    if key not in m.memo:
+        m.memo["keep", id(instance)] = instance
+        m.memo[key] = Unknown(("attr", _token(m, instance), name))
+        m.memo[key] = _assigned_elsewhere(m, instance, cls, name)
+    return m.memo[key]
+
+
+def _token(m: Machine, instance: Object) -> Unknown:
+    m.memo["keep", id(instance)] = instance
+    return Unknown(("object", id(instance)))
+
+
+def lineage(cls: ClassValue) -> Iterator[ClassValue]:
+    """Yield a class and its bases, nearest first."""
+    yield cls
+    for base in cls.bases:
+        if isinstance(base, ClassValue) and base is not cls:
+            yield from lineage(base)
+
+
+def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str) -> AbstractValue:
+    """Return what the only assignment `self.name = …` in any method of the class gives, else unknown."""
+    unknown = Unknown(("attr", _token(m, instance), name))
+    sites: list[tuple[p.Value, p.Function, ClassValue]] = []
+    for ancestor in lineage(cls):
+        for method in ancestor.methods.values():
+            receiver = method.params[0].name if method.params else ""
+            for statement in statements_in(method.body):
+                if not isinstance(statement, p.Assign) or statement.value is None:
+                    continue
+                for target in statement.targets:
+                    match target:
+                        case p.Attr(base=p.Name(id=base), name=attribute) if (
+                            base == receiver and attribute == name
+                        ):
+                            if statement.value != p.Const(statement.value.span, None):
+                                sites.append((statement.value, method, ancestor))
+    if len(sites) != 1:
+        return unknown
+    value, method, owner = sites[0]
+    from kexec_lint.opencl.interpreter import calls, expressions
+
+    if not isinstance(value, p.Call | p.Name | p.Attr | p.Item | p.Seq | p.Const | p.Choice | p.Operation):
+        return unknown
+    with calls.aside(m, method, owner, instance):
+        try:
+            found = expressions.evaluate(m, value)
+        except (Exhausted, RecursionError):
+            return unknown
+    if isinstance(found, Object) and found.kind in ("queue", "memory", "array", "program", "kernel", "instance"):
+        return found
+    return found if isinstance(found, Known) and found != NONE else unknown
+
+
+def statements_in(body: Iterable[p.Statement]) -> Iterator[p.Statement]:
+    """Yield every statement of a body, nested ones too, but not those of inner functions and classes."""
+    for statement in body:
+        yield statement
+        match statement:
+            case p.If(then=then, orelse=orelse):
+                yield from statements_in((*then, *orelse))
+            case p.Loop(body=inner, orelse=orelse, step=step):
+                yield from statements_in((*inner, *orelse, *step))
+            case p.With(body=inner) | p.Block(body=inner):
+                yield from statements_in(inner)
+            case p.Try(body=inner, handlers=handlers, orelse=orelse, final=final):
+                yield from statements_in((*inner, *orelse, *final))
+                for _, _, handler in handlers:
+                    yield from statements_in(handler)
+
+
+def super_attribute(m: Machine, base: Object, name: str) -> AbstractValue:
+    """Return `super().name`."""
+    owner: ClassValue | None = base.state.get("owner")
+    for parent in owner.bases if owner is not None else ():
+        if isinstance(parent, ClassValue) and (found := parent.lookup(name)):
+            method, origin = found
+            return FunctionValue(method, origin.scope, origin.closure, base.state["receiver"], origin)
+    return Unknown(("super", name))
+
+
+# --- programs and kernels -------------------------------------------------------------------------------------
+
+
+def kernel_of(m: Machine, program: Object, name: str) -> AbstractValue:
+    """Return the kernel of that name: attribute access on a program gives the same kernel object each time."""
+    key = ("kernel", name)
+    if key not in program.state:
+        parsed = program.state.get("kernels")
+        kernel = parsed.get(name) if parsed is not None else None
+        made = Object("kernel", {"arguments": {}}, model=kernel, site=program.site, name=name)
+        if parsed is not None and kernel is None and parsed and not program.state.get("skeleton"):
+            made.state["missing"] = True
+        program.state[key] = made
+    found: AbstractValue = program.state[key]
+    return found
+
+
+# --- pyopencl.array -------------------------------------------------------------------------------------------
+
+
+def new_array(
+    m: Machine, span: p.Span, queue: AbstractValue, initialised: bool = True, name: str = "array"
+) -> Object:
+    """Return a new Array with storage of its own and an empty list of events."""
+    memory = g.Memory(name, "array", known=True, created=m.site(span), initialised=initialised, tracked=True)
+    return m.object("array", span, name, memory, queue_value=queue, event_list=m.list_of(()))
+
+
+def storage(array: Object) -> Object:
+    """Return `array.data`: the memory object without its events."""
+    if "storage" not in array.state:
+        array.state["storage"] = Object("memory", {"array": array}, model=array.model, site=array.site)
+    found: Object = array.state["storage"]
+    return found
+
+
+def add_event(m: Machine, array: AbstractValue, event: AbstractValue) -> None:
+    """`array.add_event(event)`: what follows on the array waits for it too."""
+    if isinstance(array, Phi):
+        for _, option in array.options:
+            add_event(m, option, event)
+        return
+    if isinstance(array, Object) and array.kind == "array":
+        events = array.state.get("event_list")
+        if isinstance(events, Object):
+            m.heap.write(events.state, "items", (*events.items(), event))
+        return
+    state = m.state_of(array)
+    if state is not None:
+        events = state.get("events")
+        if isinstance(events, Object) and events.kind == "list":
+            m.heap.write(events.state, "items", (*events.items(), event))
+        else:
+            before = Unknown(("spread", Unknown(("attr", array, "events"))))
+            m.heap.write(state, "events", m.list_of((before, event)))
+
+
+def events_of(m: Machine, arrays: Iterable[AbstractValue]) -> AbstractValue:
+    """Return the joined events of Arrays as a wait list."""
+    elements: list[AbstractValue] = []
+    for array in arrays:
+        if isinstance(array, Object) and isinstance(array.state.get("event_list"), Object):
+            elements.extend(array.state["event_list"].items())
+    return m.list_of(elements) if elements else NONE
+
+
+def array_operation(
+    m: Machine,
+    inputs: list[Object],
+    span: p.Span,
+    what: str,
+    output: Object | None = None,
+    tracked: bool = True,
+    waits: bool = True,
+    reads_output: bool = False,
+) -> Object:
+    """A kernel that PyOpenCL launches for Arrays: waits for the events of its inputs, is added to its output's."""
+    queue = next(
+        (a.state["queue_value"] for a in (*inputs, *([output] if output else [])) if "queue_value" in a.state),
+        NONE,
+    )
+    result = output if output is not None else new_array(m, span, queue, name="result")
+    operands: list[g.Access] = []
+    for array in inputs:
+        operands.extend(commands.accesses(m, array, "input", True, False))
+    operands.extend(commands.accesses(m, result, "output", reads_output, True))
+    everything = [*inputs, *([result] if output is not None else [])]
+    event = commands.enqueue(
+        m, span, "kernel", queue, events_of(m, everything) if waits else NONE, operands, what=what, array=True
+    )
+    if tracked:
+        add_event(m, result, event)
+    return result

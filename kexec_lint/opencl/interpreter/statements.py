@@ -1,0 +1,744 @@
+"""Executes the statements of a host program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.interpreter import attributes, calls, commands, effects, expressions, host, objects
+from kexec_lint.opencl.interpreter.machine import Exhausted, Exit, Flow, Machine
+from kexec_lint.opencl.interpreter.modules import ModuleScope
+from kexec_lint.opencl.interpreter.values import (
+    ABSENT,
+    NONE,
+    AbstractValue,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Known,
+    Object,
+    Phi,
+    TupleValue,
+    Unknown,
+)
+
+UNROLL = 2
+"""Iterations of a loop of unknown length: the second one sees the back edge."""
+UNROLL_KNOWN = 4
+"""Iterations of a loop over known elements."""
+UNROLL_ROTATING = 3
+"""Iterations when the body picks slots by a remainder, so that a slot is used again."""
+
+
+def run_in_module(m: Machine, scope: ModuleScope, statements: Sequence[p.Statement]) -> None:
+    """Execute top-level statements of a module for good, without adding to the graph under construction."""
+    kept = (m.frames, m.places, m.exits, m.guard, m.host, m.stack)
+    m.frames, m.places, m.exits, m.stack = [scope.frame], [], [[]], []
+    m.scratch += 1
+    heap, m.heap = m.heap, type(m.heap)()
+    try:
+        execute_block(m, statements)
+    except (Exhausted, RecursionError):
+        pass
+    finally:
+        m.heap = heap
+        m.scratch -= 1
+        m.frames, m.places, m.exits, m.guard, m.host, m.stack = kept
+
+
+def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
+    """Execute statements in order until one leaves the block."""
+    for statement in statements:
+        flow = execute(m, statement)
+        if flow is not Flow.NEXT:
+            return flow
+    return Flow.NEXT
+
+
+def execute(m: Machine, statement: p.Statement) -> Flow:
+    """Execute one statement."""
+    m.tick()
+    match statement:
+        case p.Evaluate(value=value):
+            result = expressions.evaluate(m, value)
+            _drop_result(m, result, statement.span)
+        case p.Assign(targets=targets, value=value):
+            if value is not None:
+                result = expressions.evaluate(m, value)
+                for target in targets:
+                    assign(m, target, result, statement.span)
+        case p.AugAssign():
+            _augment(m, statement)
+        case p.If(test=test, then=then, orelse=orelse):
+            return _if(m, expressions.evaluate(m, test), test, then, orelse)
+        case p.Return(value=value):
+            result = NONE if value is None else expressions.evaluate(m, value)
+            m.frame.returns.append((m.guard, result))
+            return Flow.RETURN
+        case p.Loop():
+            return _loop(m, statement)
+        case p.With():
+            return _with(m, statement)
+        case p.Try():
+            return _try(m, statement)
+        case p.Raise(value=value):
+            if value is not None:
+                expressions.evaluate(m, value)
+            return Flow.RAISE
+        case p.Jump(kind=kind):
+            if kind == "break":
+                return Flow.BREAK
+            return Flow.CONTINUE if kind == "continue" else Flow.NEXT
+        case p.Delete(targets=targets):
+            for target in targets:
+                _delete(m, target, statement.span)
+        case p.Function(name=name):
+            function = FunctionValue(statement, m.frame.scope, m.frame if m.frame.function else None)
+            _set_variable(m, name, function, statement.span)
+        case p.Class():
+            define_class(m, statement)
+        case p.Import():
+            _import(m, statement)
+        case p.Scope(kind=kind, names=names):
+            (m.frame.globals_declared if kind == "global" else m.frame.nonlocals).update(names)
+        case p.Block(body=body):
+            return execute_block(m, body)
+    return Flow.NEXT
+
+
+# --- assignment -----------------------------------------------------------------------------------------------
+
+
+def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> None:
+    """Carry out `target = value`."""
+    match target:
+        case p.Name(id=name):
+            _set_variable(m, name, value, span)
+        case p.Attr(base=base, name=name):
+            owner = expressions.evaluate(m, base)
+            old = owner.state.get(name) if isinstance(owner, Object) else None
+            if commands.is_queue(m, value) and isinstance(value, Object) and value.name == "queue":
+                _name_queue(value, f"self.{name}" if base == p.Name(base.span, "self") else name)
+            _name_memory(value, name)
+            attributes.put(m, owner, name, value)
+            if isinstance(old, AbstractValue):
+                released(m, old, span)
+        case p.Item(base=base, index=index):
+            _set_item(m, expressions.evaluate(m, base), expressions.evaluate(m, index), value, target.span)
+        case p.Seq(items=items):
+            _unpack(m, items, value, span)
+        case p.Star(value=inner):
+            assign(m, inner, value, span)
+
+
+def _set_variable(m: Machine, name: str, value: AbstractValue, span: p.Span) -> None:
+    frame: Frame | None = m.frame
+    assert frame is not None
+    state: dict[str, Any] = frame.variables
+    if name in frame.globals_declared:
+        state = frame.scope.frame.variables
+    elif name in frame.nonlocals:
+        outer = frame.parent
+        while outer is not None and name not in outer.variables:
+            outer = outer.parent
+        state = outer.variables if outer is not None else state
+    old = state.get(name)
+    _name_queue(value, name)
+    _name_memory(value, name)
+    m.heap.write(state, name, value)
+    if isinstance(old, AbstractValue) and old is not value:
+        released(m, old, span)
+
+
+def _name_queue(value: AbstractValue, name: str) -> None:
+    if isinstance(value, Object) and value.kind == "queue" and value.model.name == "the queue":
+        value.model.name = name
+
+
+GENERIC = frozenset(
+    {"buffer", "image", "array", "result", "sub-buffer", "pool block", "SVM allocation", "SVM array"}
+)
+
+
+def _name_memory(value: AbstractValue, name: str) -> None:
+    """Call memory after the variable that first holds it."""
+    if isinstance(value, Object) and isinstance(value.model, g.Memory):
+        if value.model.name in GENERIC or value.model.name.endswith(("(…)", "get()")):
+            value.model.name = name
+
+
+def _set_item(m: Machine, base: AbstractValue, index: AbstractValue, value: AbstractValue, span: p.Span) -> None:
+    match base:
+        case Phi():
+            for _, option in base.options:
+                _set_item(m, option, index, value, span)
+            return
+        case Object(kind="list"):
+            items = base.items()
+            if (
+                isinstance(index, Known)
+                and isinstance(index.value, int)
+                and -len(items) <= index.value < len(items)
+            ):
+                changed = list(items)
+                old = changed[index.value]
+                changed[index.value] = value
+                m.heap.write(base.state, "items", tuple(changed))
+                released(m, old, span)
+                return
+            m.heap.write(base.state, expressions.place(index), value)
+            m.heap.write(base.state, "open", True)
+            return
+        case Object(kind="dict" | "instance"):
+            key = expressions.place(index)
+            old_value = base.state.get(key)
+            m.heap.write(base.state, key, value)
+            if not isinstance(index, Known):
+                m.heap.write(base.state, "open", True)
+            if isinstance(old_value, AbstractValue):
+                released(m, old_value, span)
+            return
+        case Object(kind="array"):
+            objects.array_operation(
+                m,
+                [v for v in (value,) if isinstance(v, Object) and v.kind == "array"],
+                span,
+                "assignment",
+                output=base,
+            )
+            return
+    host.read(m, value, span, "assigned")
+    if host.is_host(m, base):
+        host.write(m, base, span, "an assignment to elements")
+        return
+    state = m.state_of(base)
+    if state is not None:
+        m.heap.write(state, expressions.place(index), value)
+
+
+def _unpack(m: Machine, targets: tuple[p.Value, ...], value: AbstractValue, span: p.Span) -> None:
+    elements = expressions.sequence(m, value)
+    starred = next((i for i, t in enumerate(targets) if isinstance(t, p.Star)), None)
+    if elements is not None and starred is not None and len(elements) >= len(targets) - 1:
+        tail = len(targets) - starred - 1
+        middle = m.list_of(elements[starred : len(elements) - tail])
+        elements = (*elements[:starred], middle, *elements[len(elements) - tail :])
+    if elements is not None and len(elements) == len(targets):
+        for target, element in zip(targets, elements, strict=True):
+            assign(m, target, element, span)
+        return
+    if isinstance(value, Phi):
+        parts = [(guard, expressions.sequence(m, option)) for guard, option in value.options]
+        if all(part is not None and len(part) == len(targets) for _, part in parts):
+            for position, target in enumerate(targets):
+                column = [(guard, part[position]) for guard, part in parts if part is not None]
+                assign(m, target, m.merge(column), span)
+            return
+    for position, target in enumerate(targets):
+        element = Unknown(("item", value, Known(position))) if isinstance(value, Unknown) else m.fresh("unpack")
+        assign(m, target, element, span)
+
+
+def _augment(m: Machine, statement: p.AugAssign) -> None:
+    current = expressions.evaluate(m, statement.target)
+    value = expressions.evaluate(m, statement.value)
+    span = statement.span
+    for _, option in [(None, current)] if not isinstance(current, Phi) else list(current.options):
+        if isinstance(option, Object) and option.kind == "array":
+            _augment_array(m, statement.op, option, value, span)
+            return
+    if host.is_host(m, current):
+        host.read(m, value, span, "an operand")
+        host.write(m, current, span, f"{statement.op}=", also_reads=True)
+        return
+    if isinstance(current, Object) and current.kind in ("list", "set") and statement.op == "+":
+        known = expressions.sequence(m, value)
+        more = known if known is not None else (Unknown(("spread", value)),)
+        m.heap.write(current.state, "items", current.items() + more)
+        return
+    host.read(m, value, span, "an operand")
+    assign(m, statement.target, expressions.binary(m, statement.op, current, value, span), span)
+
+
+def _augment_array(m: Machine, op: str, array: Object, value: AbstractValue, span: p.Span) -> None:
+    """`array op= value`; PyOpenCL up to 2026.1.4 forgets the event of `array -= scalar` (`array.py` L1307)."""
+    others = [value] if isinstance(value, Object) and value.kind == "array" else []
+    tracked = bool(others) or op != "-"
+    objects.array_operation(
+        m,
+        others,
+        span,
+        f"{op}=" + ("" if tracked else " scalar"),
+        output=array,
+        tracked=tracked,
+        reads_output=True,
+    )
+
+
+# --- lifetimes ------------------------------------------------------------------------------------------------
+
+
+def _drop_result(m: Machine, value: AbstractValue, span: p.Span) -> None:
+    """The result of an expression statement dies at once: a NannyEvent waits as it does."""
+    for _, option in [(None, value)] if not isinstance(value, Phi) else list(value.options):
+        if isinstance(option, Object) and option.kind == "event" and option.model.command is not None:
+            event: g.Event = option.model
+            if m.owns(event.command) and not held(m, option):  # type: ignore[arg-type]
+                event.captured = False
+                event.command.dropped = True  # type: ignore[union-attr]
+                if event.nanny and event.command.blocking is not True:  # type: ignore[union-attr]
+                    _nanny_waits(m, event, span, "dropped")
+        elif isinstance(option, TupleValue | Object):
+            released(m, option, span)
+
+
+def released(m: Machine, value: AbstractValue, span: p.Span) -> None:
+    """A reference went away: a NannyEvent that nothing else holds waits for its command (CPython)."""
+    match value:
+        case Object(kind="event"):
+            event: g.Event = value.model
+            if event.nanny and event in m.nannies and not held(m, value):
+                _nanny_waits(m, event, span, "rebound")
+        case Object(kind="memory" | "array") if value.model.pool is not None or value.state.get("svm_allocation"):
+            if not held(m, value):
+                _memory_dies(m, value, span)
+        case Object(kind="list" | "set" | "dict"):
+            if m.nannies and not held(m, value):
+                for element in list(calls.leaves(m, value)):
+                    if isinstance(element, Object) and element.kind == "event":
+                        released(m, element, span)
+        case TupleValue(items=items):
+            for item in items:
+                released(m, item, span)
+        case Phi():
+            for _, option in value.options:
+                released(m, option, span)
+
+
+def _memory_dies(m: Machine, value: Object, span: p.Span) -> None:
+    """The last reference to a pool block or an SVM allocation goes: the block may be handed out, or is freed."""
+    if m.scratch:
+        return
+    memory: g.Memory = value.model
+    point = m.point("release", span, what="freed to its pool" if memory.pool is not None else "freed")
+    memory.released = point.site
+    if memory.pool is None and memory.queue is None:
+        point.accesses.append(g.Access(memory, False, True, role="free"))
+    else:
+        m.graph.freed.append((memory, point))
+
+
+def _nanny_waits(m: Machine, event: g.Event, span: p.Span, why: str) -> None:
+    assert event.command is not None
+    if event in m.nannies:
+        m.nannies.remove(event)
+    if m.scratch or not m.owns(event.command):
+        return
+    point = m.point("wait", span, events=(event,), what=f"NannyEvent {why}")
+    point.after(event.command, True, "host")
+
+
+def held(m: Machine, wanted: Object) -> bool:
+    """Return whether some variable, field or container that is still alive leads to an object."""
+    if wanted.kind == "event" and wanted.model.escaped:
+        return True
+    seen: set[int] = set()
+    pending: list[Any] = []
+    for frame in m.frames:
+        current: Frame | None = frame
+        while current is not None and id(current) not in seen:
+            seen.add(id(current))
+            pending.extend(current.variables.values())
+            pending.extend(value for _, value in current.returns)
+            pending.extend(current.temporaries)
+            current = current.parent
+        pending.extend(frame.scope.frame.variables.values())
+    for state in m.unknown_state.values():
+        pending.extend(state.values())
+    while pending:
+        value = pending.pop()
+        if value is wanted or (
+            isinstance(value, Object) and value.model is not None and value.model is wanted.model
+        ):
+            return True
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case Object():
+                pending.extend(value.state.values())
+            case TupleValue(items=items):
+                pending.extend(items)
+            case tuple():
+                pending.extend(value)
+            case dict():
+                pending.extend(value.values())
+            case Phi():
+                pending.extend(option for _, option in value.options)
+            case FunctionValue(bound=bound, closure=closure):
+                pending.append(bound)
+                if closure is not None:
+                    pending.extend(closure.variables.values())
+    return False
+
+
+def release_locals(m: Machine, frame: Frame, result: AbstractValue, span: p.Span) -> None:
+    """The activation is over: what only its variables held dies, unless the result leads to it."""
+    dying = [
+        v
+        for v in frame.variables.values()
+        if isinstance(v, Object | TupleValue | Phi) and (m.nannies or _mortal(v))
+    ]
+    if not dying:
+        return
+    variables, frame.variables = frame.variables, {}
+    m.frames.pop()
+    if m.frames:
+        m.frame.temporaries.append(result)
+    try:
+        if m.frames:
+            for value in dying:
+                released(m, value, span)
+    finally:
+        if m.frames:
+            m.frame.temporaries.pop()
+        m.frames.append(frame)
+        frame.variables = variables
+
+
+def _mortal(value: AbstractValue) -> bool:
+    return (
+        isinstance(value, Object)
+        and isinstance(value.model, g.Memory)
+        and (value.model.pool is not None or bool(value.state.get("svm_allocation")))
+    )
+
+
+def _delete(m: Machine, target: p.Value, span: p.Span) -> None:
+    match target:
+        case p.Name(id=name):
+            old = m.frame.variables.get(name)
+            m.heap.remove(m.frame.variables, name)
+            if old is not None:
+                released(m, old, span)
+        case p.Seq(items=items):
+            for item in items:
+                _delete(m, item, span)
+        case p.Attr(base=base, name=name):
+            owner = expressions.evaluate(m, base)
+            if isinstance(owner, Object) and name in owner.state:
+                old = owner.state[name]
+                m.heap.remove(owner.state, name)
+                if isinstance(old, AbstractValue):
+                    released(m, old, span)
+        case p.Item(base=base, index=index):
+            owner = expressions.evaluate(m, base)
+            key = expressions.place(expressions.evaluate(m, index))
+            if isinstance(owner, Object):
+                old = owner.state.get(key)
+                m.heap.remove(owner.state, key)
+                if owner.kind == "list":
+                    m.heap.write(owner.state, "items", ())
+                    m.heap.write(owner.state, "open", True)
+                if isinstance(old, AbstractValue):
+                    released(m, old, span)
+
+
+# --- branches -------------------------------------------------------------------------------------------------
+
+
+def _if(
+    m: Machine, test: AbstractValue, node: p.Value, then: Sequence[p.Statement], orelse: Sequence[p.Statement]
+) -> Flow:
+    if isinstance(node, p.Name | p.Attr):
+        host.read(m, test, node.span, "a test")
+    decided = expressions.truth(m, test)
+    if decided is not None:
+        return execute_block(m, then if decided else orelse)
+    yes, no = expressions.conditions(m, test)
+    for outcome, body in ((yes, then), (no, orelse)):
+        if outcome <= m.guard:
+            return execute_block(m, body)
+    narrow = _narrowing(m, node)
+    return m.branch(
+        [
+            (yes, lambda: _narrowed(m, narrow, True, then)),
+            (no, lambda: _narrowed(m, narrow, False, orelse)),
+        ]
+    )
+
+
+def _narrowing(m: Machine, node: p.Value) -> tuple[str, bool] | None:
+    """Return (name, outcome) if the test says that with this outcome the variable is None."""
+    match node:
+        case p.Operation(op="is" | "==", operands=(p.Name(id=name), p.Const(value=None))):
+            return name, True
+        case p.Operation(op="is not" | "!=", operands=(p.Name(id=name), p.Const(value=None))):
+            return name, False
+    return None
+
+
+def _narrowed(m: Machine, narrow: tuple[str, bool] | None, outcome: bool, body: Sequence[p.Statement]) -> Flow:
+    if narrow is not None and narrow[0] in m.frame.variables:
+        name, none_if = narrow
+        value = m.frame.variables[name]
+        if none_if is outcome:
+            if isinstance(value, Unknown):
+                m.heap.write(m.frame.variables, name, NONE)
+        elif isinstance(value, Phi):
+            rest = [(guard, option) for guard, option in value.options if option != NONE]
+            if rest:
+                m.heap.write(m.frame.variables, name, m.merge(rest))
+    return execute_block(m, body)
+
+
+# --- loops ----------------------------------------------------------------------------------------------------
+
+
+def iterate(m: Machine, source: AbstractValue, span: p.Span) -> list[AbstractValue]:
+    """Return the elements that the unrolled iterations of a loop see."""
+    host.read(m, source, span, "iteration")
+    known = expressions.sequence(m, source)
+    if known is not None:
+        return list(known)
+    match source:
+        case Known(value=range() as numbers):
+            return [Known(i) for i in list(numbers[:UNROLL_KNOWN])]
+        case Object(kind="range"):
+            start, step = source.state["start"], source.state["step"]
+            numbers_found: list[AbstractValue] = []
+            value = start
+            for _ in range(UNROLL_ROTATING):
+                numbers_found.append(value)
+                value = expressions.binary(m, "+", value, step, span)
+            return numbers_found
+        case Object(kind="enumerate"):
+            inner = iterate(m, source.state["of"], span)
+            return [TupleValue((Known(i), element)) for i, element in enumerate(inner)]
+        case Object(kind="zip"):
+            columns = [iterate(m, part, span) for part in source.state["of"].items]
+            return [TupleValue(group) for group in zip(*columns, strict=False)]
+        case Object(kind="list") if "make" in source.state:
+            return [expressions.item(m, source, Known(i), span) for i in range(UNROLL)]
+        case Object(kind="list" | "set"):
+            return [e for e in source.items() if e != ABSENT] + [m.fresh("element")]
+        case Phi():
+            longest: list[AbstractValue] = []
+            for _, option in source.options:
+                if option != NONE:
+                    elements = iterate(m, option, span)
+                    longest = max(longest, elements, key=len)
+            return longest
+        case Unknown():
+            return [Unknown(("item", source, Known(i))) for i in range(UNROLL_ROTATING)]
+    return [m.fresh("element") for _ in range(UNROLL_ROTATING)]
+
+
+def _rotates(body: Sequence[p.Statement]) -> bool:
+    """Return whether a loop body picks slots by a remainder or flips an index."""
+
+    def inside(value: p.Value) -> bool:
+        if isinstance(value, p.Operation) and value.op in ("%", "^"):
+            return not (value.op == "%" and isinstance(value.operands[0], p.Const))
+        return any(inside(child) for child in p.children(value))
+
+    for statement in objects.statements_in(body):
+        match statement:
+            case p.Assign(value=p.Value() as value) | p.Evaluate(value=value):
+                if inside(value):
+                    return True
+            case p.If(test=test) if inside(test):
+                return True
+    return False
+
+
+def _loop(m: Machine, loop: p.Loop) -> Flow:
+    entry, depth = m.guard, len(m.exits)
+    m.exits.append([])
+    flow = Flow.NEXT
+    if loop.iter is not None:
+        source = expressions.evaluate(m, loop.iter)
+        elements: list[AbstractValue | None] = list(iterate(m, source, loop.iter.span))
+        exact = expressions.sequence(m, source) is not None
+        limit = UNROLL_KNOWN if exact else UNROLL
+        if _rotates(loop.body):
+            limit = max(limit, UNROLL_ROTATING)
+        finished = exact and len(elements) <= limit
+        elements = elements[:limit]
+    else:
+        elements = [None] * (UNROLL_ROTATING if _rotates(loop.body) else UNROLL)
+        finished = False
+    for element in elements:
+        if element is not None and loop.target is not None:
+            assign(m, loop.target, element, loop.span)
+        if loop.test is not None:
+            test = expressions.evaluate(m, loop.test)
+            if expressions.truth(m, test) is False:
+                finished = True
+                break
+        flow = execute_block(m, loop.body)
+        here = m.exits[depth]
+        again = [exit for exit in here if exit.flow is Flow.CONTINUE]
+        m.exits[depth] = [exit for exit in here if exit.flow is not Flow.CONTINUE]
+        if again:
+            m.gather(again, flow if flow is Flow.DEAD else Flow.NEXT)
+            flow = Flow.NEXT if flow is Flow.DEAD else flow
+        if flow is Flow.CONTINUE:
+            flow = Flow.NEXT
+        m.settle(entry, (Flow.CONTINUE,))
+        if flow is not Flow.NEXT:
+            break
+        execute_block(m, loop.step)
+    exits = m.exits.pop()
+    broken = [exit for exit in exits if exit.flow is Flow.BREAK]
+    for exit in exits:
+        if exit.flow is not Flow.BREAK:
+            m.leave(exit)
+    m.settle(entry, (Flow.CONTINUE, Flow.BREAK))
+    if flow is Flow.BREAK:
+        flow = Flow.NEXT
+    if flow is Flow.NEXT or broken:
+        m.gather(broken, flow if flow is Flow.NEXT else Flow.DEAD)
+        if loop.orelse and finished and not broken:
+            return execute_block(m, loop.orelse)
+        return Flow.NEXT
+    if loop.iter is not None and flow in (Flow.RETURN, Flow.RAISE, Flow.DEAD) and not finished:
+        # the loop may have no iteration at all: what follows is reached that way
+        return Flow.NEXT if flow is Flow.DEAD else _zero_iterations(m, flow)
+    return flow
+
+
+def _zero_iterations(m: Machine, flow: Flow) -> Flow:
+    """A body that always leaves: record it, and go on as if there had been no iteration."""
+    m.leave(Exit(flow, m.guard, {}, m.host))
+    m.serial += 1
+    pair = (("zero", m.serial), False)
+    m.deaths[pair] = flow
+    m.guard = m.guard | {pair}
+    return Flow.NEXT
+
+
+# --- with and try ---------------------------------------------------------------------------------------------
+
+
+def _with(m: Machine, statement: p.With) -> Flow:
+    entered: list[tuple[AbstractValue, p.Value]] = []
+    for value_node, target in statement.items:
+        value = expressions.evaluate(m, value_node)
+        entered.append((value, value_node))
+        bound = value
+        if isinstance(value, Object) and value.kind == "instance" and value.cls is not None:
+            found = value.cls.lookup("__enter__")
+            if found is not None:
+                method, owner = found
+                function = FunctionValue(method, owner.scope, owner.closure, value, owner)
+                bound = calls.enter(m, function, calls.Arguments(), value_node.span)
+        if target is not None:
+            assign(m, target, bound, statement.span)
+    flow = execute_block(m, statement.body)
+    if flow in (Flow.NEXT, Flow.RETURN):
+        end = p.Span(
+            statement.span.end_row, statement.span.end_column, statement.span.end_row, statement.span.end_column
+        )
+        for value, _ in reversed(entered):
+            _leave_context(m, value, end)
+    return flow
+
+
+def _leave_context(m: Machine, value: AbstractValue, span: p.Span) -> None:
+    """A queue finishes at the end of its block; a mapping is unmapped without waiting."""
+    if isinstance(value, Object):
+        if value.kind == "queue":
+            commands.finish(m, value, span, "with")
+            if not m.scratch:
+                value.model.closed = m.site(span)
+        elif value.kind in ("mapping", "map"):
+            effects.unmap(m, value, calls.Arguments(), span)
+        elif value.kind == "instance" and value.cls is not None and (found := value.cls.lookup("__exit__")):
+            method, owner = found
+            function = FunctionValue(method, owner.scope, owner.closure, value, owner)
+            calls.enter(m, function, calls.Arguments([NONE, NONE, NONE]), span)
+    elif commands.is_queue(m, value):
+        commands.finish(m, value, span, "with")
+    elif isinstance(value, Unknown):
+        calls.opaque(m, [value], span)
+
+
+def _try(m: Machine, statement: p.Try) -> Flow:
+    m.serial += 1
+    number = m.serial
+
+    def body() -> Flow:
+        flow = execute_block(m, statement.body)
+        return execute_block(m, statement.orelse) if flow is Flow.NEXT else flow
+
+    arms: list[tuple[g.Guard, Callable[[], Flow]]] = [(frozenset(), body)]
+    for position, (kind, name, block) in enumerate(statement.handlers):
+
+        def handler(name: str | None = name, block: tuple[p.Statement, ...] = block) -> Flow:
+            if name is not None:
+                m.heap.write(m.frame.variables, name, m.fresh("exception"))
+            return execute_block(m, block)
+
+        if kind is not None and position > 2:
+            break
+        arms.append((frozenset({(("handler", number, position), True)}), handler))
+    flow = m.branch(arms) if len(arms) > 1 else body()
+    if statement.final:
+        final = execute_block(m, statement.final)
+        if final is not Flow.NEXT:
+            return final
+    return flow
+
+
+# --- definitions ----------------------------------------------------------------------------------------------
+
+
+def define_class(m: Machine, node: p.Class) -> ClassValue:
+    """Evaluate a class statement."""
+    bases = tuple(expressions.evaluate(m, base) for base in node.bases)
+    methods = {s.name: s for s in _flat(node.body) if isinstance(s, p.Function)}
+    cls = ClassValue(node, m.frame.scope, bases, methods, {}, m.frame if m.frame.function else None)
+    m.serial += 1
+    frame = Frame(m.serial, m.frame.scope, node.name, parent=m.frame if m.frame.function else None)
+    frame.variables = cls.variables
+    _set_variable(m, node.name, cls, node.span)
+    m.frames.append(frame)
+    try:
+        for statement in node.body:
+            if isinstance(statement, p.Assign | p.Import | p.Class):
+                execute(m, statement)
+    finally:
+        m.frames.pop()
+    return cls
+
+
+def _flat(body: Sequence[p.Statement]) -> list[p.Statement]:
+    """Return the statements of a class body, those under `if` and `try` too."""
+    result: list[p.Statement] = []
+    for statement in body:
+        match statement:
+            case p.If(then=then, orelse=orelse):
+                result += _flat((*then, *orelse))
+            case p.Try(body=inner):
+                result += _flat(inner)
+            case _:
+                result.append(statement)
+    return result
+
+
+def _import(m: Machine, statement: p.Import) -> None:
+    path = m.frame.scope.path
+    for name, alias in statement.names:
+        if name == "*":
+            continue
+        if name:
+            value = m.loader.member(statement.module, statement.level, path, name, m)
+            _set_variable(m, alias or name, value, statement.span)
+        elif alias:
+            _set_variable(m, alias, m.loader.module(statement.module, statement.level, path), statement.span)
+        else:
+            top = statement.module.partition(".")[0]
+            _set_variable(m, top, m.loader.module(top, statement.level, path), statement.span)

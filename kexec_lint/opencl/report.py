@@ -1,0 +1,86 @@
+"""From the evidence of the checks to findings with locations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kexec_lint import rulebook
+from kexec_lint.findings import Confidence, Finding, Location, Related, Severity
+from kexec_lint.opencl import checks
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl.analysis import Analysis, analyse
+from kexec_lint.opencl.checks.evidence import Evidence, place
+from kexec_lint.opencl.frontend import SyntaxProblem
+from kexec_lint.source import FileResult, Options, Project, Source
+
+
+def scan_python(source: Source, project: Project, options: Options) -> FileResult:
+    """Analyse PyOpenCL host code and judge its graphs."""
+    try:
+        analysis = analyse(source, project, options)
+    except SyntaxProblem as problem:
+        return FileResult(notes=[f"not valid Python, {problem}"])
+    return FileResult(findings=list(findings(analysis, source, options)), notes=analysis.notes)
+
+
+def scan_kernels(source: Source, options: Options) -> FileResult:
+    """Judge a file of OpenCL C."""
+    return FileResult()
+
+
+def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[Finding]:
+    """Run the enabled checks over every graph; the surest of several findings at one place is kept."""
+    best: dict[tuple[object, ...], Finding] = {}
+    for graph in analysis.graphs:
+        for evidence in _evidence(graph, options):
+            at = place(evidence.at, evidence.against)
+            if at.path != source.path or evidence.code not in options.codes:
+                continue
+            finding = _finding(evidence, at, source)
+            key = (finding.code, finding.location.row, finding.location.column)
+            kept = best.get(key)
+            if kept is None or finding.confidence.rank < kept.confidence.rank:
+                best[key] = finding
+    yield from sorted(best.values(), key=lambda finding: finding.sort_key)
+
+
+def _evidence(graph: g.EnqueueGraph, options: Options) -> Iterable[Evidence]:
+    for codes, run in checks.registered():
+        if codes & options.codes:
+            yield from run(graph)
+
+
+def _finding(evidence: Evidence, at: g.Place, source: Source) -> Finding:
+    rule = rulebook.load().get(evidence.code)
+    against = place(evidence.against, evidence.at) if evidence.against else None
+    related = tuple(
+        Related(message, location(place(site, evidence.at), source)) for message, site in evidence.related if site
+    )
+    steps: tuple[Related, ...] = ()
+    if against is not None:
+        steps = (
+            Related("the earlier command", location(against, source)),
+            Related("the later one, which nothing orders after it", location(at, source)),
+        )
+    return Finding(
+        evidence.code,
+        rule.name if rule is not None else evidence.code,
+        evidence.severity or (rule.severity if rule is not None else Severity.ERROR),
+        evidence.confidence if isinstance(evidence.confidence, Confidence) else Confidence(evidence.confidence),
+        evidence.message,
+        location(at, source),
+        help=evidence.help,
+        hazard=evidence.hazard,
+        related=related,
+        steps=steps,
+    )
+
+
+def location(at: g.Place, source: Source) -> Location:
+    """Return where a place is shown: in a notebook, by cell."""
+    span = at.span
+    if source.cells is not None and at.path == source.path:
+        cell, row = source.cells[span.row - 1]
+        end_cell, end_row = source.cells[min(span.end_row, len(source.cells)) - 1]
+        return Location(at.path, row, span.column, end_row if end_cell == cell else row, span.end_column, cell)
+    return Location(at.path, span.row, span.column, span.end_row, span.end_column)
