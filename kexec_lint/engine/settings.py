@@ -26,7 +26,8 @@ class SettingsError(ValueError):
 class Settings:
     """What a settings file says. `file` is None for the built-in settings, `base` the folder patterns start from.
 
-    `select` None means the rules that are on by default. `models` declares own helpers, see docs/configuration.
+    `select` None means the rules that are on by default. `models` declares own helpers, see docs/configuration;
+    `diagnose` names knowledge files of `kexec-lint diagnose`, relative to `base`.
     """
 
     file: str | None = None
@@ -39,6 +40,7 @@ class Settings:
     confidence: str = "likely"
     assume_out_of_order: bool = False
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    diagnose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Finder:
@@ -165,6 +167,11 @@ class _Reader:
             raise self._error(key, f'{key} must be a table of "module.function" = {{ … }}')
         return value
 
+    def diagnose(self, key: str, value: Any) -> dict[str, tuple[str, ...]]:
+        if not isinstance(value, dict) or not set(value) <= {"knowledge"}:
+            raise self._error(key, f'{key} must be a table that holds knowledge = ["file.yaml"]')
+        return {name: self.strings(name, files) for name, files in value.items()}
+
     def _error(self, key: str, message: str) -> SettingsError:
         return SettingsError(f"{self.path}:{self._row(key)}: {message}")
 
@@ -187,6 +194,13 @@ class _Reader:
         return self.text.count("\n", 0, start) + 1
 
 
+def row_of(file: str, text: str) -> int:
+    """Return the line of a settings file on which a string stands, the last one if it is written several times."""
+    with open(file, encoding="utf-8-sig") as source:
+        rows = [row for row, line in enumerate(source, 1) if f'"{text}"' in line or f"'{text}'" in line]
+    return rows[-1] if rows else 1
+
+
 _KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "select": _Reader.strings,
     "extend-select": _Reader.strings,
@@ -196,6 +210,7 @@ _KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "confidence": _Reader.confidence,
     "assume-out-of-order": _Reader.flag,
     "models": _Reader.models,
+    "diagnose": _Reader.diagnose,
 }
 
 

@@ -1,0 +1,37 @@
+"""Name the layer of a failure from what it printed: knowledge base, matcher, root cause, next steps."""
+
+from __future__ import annotations
+
+from kexec_lint.diagnose.chain import UNKNOWN, Diagnosis
+from kexec_lint.diagnose.endings import Ending
+from kexec_lint.diagnose.knowledge import Knowledge, KnowledgeError, load
+
+__all__ = ["UNKNOWN", "Diagnosis", "Ending", "Knowledge", "KnowledgeError", "diagnose", "load"]
+
+
+def diagnose(
+    text: str, knowledge: Knowledge, *, ending: Ending | None = None, command: str | None = None
+) -> list[Diagnosis]:
+    """Return what went wrong in a log, root cause first; nothing if nothing in it says that something failed.
+
+    `ending` is how the process ended and `command` its command line, where both are known.
+    """
+    from kexec_lint.diagnose import chain, clean, matcher, steps, unknown
+
+    lines = clean.clean(text)
+    hits = matcher.find(knowledge, lines)
+    found = chain.diagnoses(knowledge, lines, hits)
+    explained = any(d.severity == "error" or d.layer == "usage" for d in found)
+    if not explained:
+        matched = {lines[hit.index].number for hit in hits}
+        failed = [line for line in unknown.failures(lines) if line.number not in matched]
+        if failed or (ending is not None and ending.bad):
+            found = [unknown.unknown(knowledge, lines, failed, ending), *(_demoted(d) for d in found)]
+    return [steps.fill(diagnosis, lines, command) for diagnosis in found]
+
+
+def _demoted(diagnosis: Diagnosis) -> Diagnosis:
+    """Return a warning that stands beside a failure it does not explain."""
+    from dataclasses import replace
+
+    return replace(diagnosis, root=False)

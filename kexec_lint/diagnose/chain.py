@@ -1,0 +1,155 @@
+"""From hits to diagnoses: which one is the root cause, and which merely followed from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kexec_lint.diagnose.clean import Line
+from kexec_lint.diagnose.knowledge import Entry, Knowledge
+from kexec_lint.diagnose.matcher import Hit
+
+UNKNOWN = "unknown"
+
+_EXECUTORS = (
+    ("executorch", re.compile(r"[Ee]xecu[Tt]orch|\.pte\b|\bexir\b")),
+    ("opencl", re.compile(r"\bcl[A-Z]\w{3,30}|[Oo]pen ?CL|pyopencl|\bCL_[A-Z]")),
+    ("aten", re.compile(r"\btorch\b|PyTorch|aten::|\bATen\b|c10::")),
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One thing that went wrong. `lines` are (number from 1, text); `after` is the id of what it followed from.
+
+    `fields` are what the messages name: op, key, backend, file...; several values where several lines differ.
+    """
+
+    id: str
+    executor: str | None
+    layer: str
+    severity: str
+    root: bool
+    lines: tuple[tuple[int, str], ...]
+    cause: str
+    next_steps: tuple[str, ...]
+    rules: tuple[str, ...]
+    sources: tuple[str, ...]
+    after: str | None = None
+    beware: str | None = None
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+
+def diagnoses(knowledge: Knowledge, lines: Sequence[Line], hits: Sequence[Hit]) -> list[Diagnosis]:
+    """Return one diagnosis for every entry hit, root cause first, noise last."""
+    spoken = executor_of("\n".join(line.text for line in lines))
+    found = [
+        _diagnosis(knowledge, entry, lines, hits, spoken) for entry in {h.entry.id: h.entry for h in hits}.values()
+    ]
+    found.sort(key=lambda d: _weight(knowledge, d))
+    known = {d.id: d for d in found}
+    after: dict[str, str] = {}
+    for diagnosis in found:
+        for other in found:
+            if _explains(knowledge, known[other.id], diagnosis) and not _leads_back(after, other.id, diagnosis.id):
+                after[diagnosis.id] = other.id
+                break
+    for diagnosis in found:
+        cause = after.get(diagnosis.id)
+        while cause in after:
+            cause = after[cause]
+        noise = diagnosis.layer == "noise" and any(d.layer != "noise" for d in found)
+        known[diagnosis.id] = replace(diagnosis, after=cause, root=cause is None and not noise)
+    return sorted(known.values(), key=lambda d: _order(knowledge, d, after))
+
+
+def executor_of(text: str) -> str | None:
+    """Return the executor whose words stand in `text`, or None."""
+    return next((name for name, words in _EXECUTORS if words.search(text)), None)
+
+
+def _diagnosis(
+    knowledge: Knowledge, entry: Entry, lines: Sequence[Line], hits: Sequence[Hit], spoken: str | None
+) -> Diagnosis:
+    own = [hit for hit in hits if hit.entry.id == entry.id]
+    evidence = {lines[hit.index].number: lines[hit.index].text for hit in own}
+    fields: dict[str, tuple[str, ...]] = {}
+    for hit in own:
+        for name, value in hit.fields.items():
+            if value not in fields.get(name, ()):
+                fields[name] = (*fields.get(name, ()), value)
+    executor = entry.executor or knowledge.layer[entry.layer].executor
+    return Diagnosis(
+        id=entry.id,
+        executor=executor or executor_of("\n".join(evidence.values())) or spoken,
+        layer=entry.layer,
+        severity=entry.severity,
+        root=True,
+        lines=tuple(evidence.items()),
+        cause=entry.cause,
+        next_steps=entry.next_steps,
+        rules=entry.rules,
+        sources=entry.sources,
+        beware=entry.swallow_risk,
+        fields=fields,
+    )
+
+
+def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool:
+    """Return whether `effect` is a message that a failure like `cause` brings about."""
+    if (
+        cause.id == effect.id
+        or "noise" in (cause.layer, effect.layer)
+        or cause.layer not in _follows(knowledge, effect)
+    ):
+        return False
+    own = (knowledge.layer[cause.layer].executor, cause.layer)
+    if own[0] is not None and own[0] == knowledge.layer[effect.layer].executor:
+        return cause.lines[0][0] <= effect.lines[0][0]  # within one executor the first failing call counts
+    if cause.layer == effect.layer:
+        return _weight(knowledge, cause) < _weight(knowledge, effect)
+    return True  # the kernel's log and a loader's complaint may be printed after what they caused
+
+
+def _follows(knowledge: Knowledge, diagnosis: Diagnosis) -> tuple[str, ...]:
+    entry = knowledge.by_id.get(diagnosis.id)
+    if entry is not None and entry.follows:
+        return entry.follows
+    return knowledge.layer[diagnosis.layer].follows
+
+
+def _leads_back(after: Mapping[str, str], cause: str, effect: str) -> bool:
+    """Return whether `cause` itself follows from `effect`."""
+    step: str | None = cause
+    while step is not None:
+        if step == effect:
+            return True
+        step = after.get(step)
+    return False
+
+
+def _weight(knowledge: Knowledge, diagnosis: Diagnosis) -> tuple[int, int, int, int]:
+    """Sort key: errors before warnings, then layers in order of root cause, then place in the log, then entry."""
+    order = list(knowledge.layer)
+    severity = ("error", "warning", "info").index(diagnosis.severity)
+    return (
+        severity,
+        order.index(diagnosis.layer),
+        diagnosis.lines[0][0] if knowledge.layer[diagnosis.layer].executor else 0,
+        knowledge.rank[diagnosis.id],
+    )
+
+
+def _order(
+    knowledge: Knowledge, diagnosis: Diagnosis, after: Mapping[str, str]
+) -> tuple[int, int, tuple[int, ...]]:
+    """Sort key of the report: roots that explain others, other roots, what followed, noise."""
+    if diagnosis.layer == "noise":
+        group = 3
+    elif diagnosis.root:
+        group = 0 if diagnosis.severity == "error" or diagnosis.id in after.values() else 1
+    else:
+        group = 2
+    explains = -sum(cause == diagnosis.id for cause in after.values())
+    return (group, explains if group == 0 else 0, _weight(knowledge, diagnosis))

@@ -1,0 +1,75 @@
+"""A failure that no entry explains: say so, name the nearest layer by its words, and how to trace on."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from kexec_lint.diagnose.chain import UNKNOWN, Diagnosis, executor_of
+from kexec_lint.diagnose.clean import Line
+from kexec_lint.diagnose.endings import Ending
+from kexec_lint.diagnose.knowledge import Knowledge
+
+_FAILURE = re.compile(
+    r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
+      | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b[Ee]rror\b[^\n]{0,2}: | \bERROR\b
+      | \b(?:terminate|Terminating)\ (?:called|due) | [Ss]egmentation\ fault | \bAborted\b | core\ dumped
+      | \bAssertion\b.{0,200}\bfailed | [Ii]llegal\ instruction | \bBus\ error\b | ^\s{0,4}Killed\b
+      | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w
+      | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
+      | [Uu]ncaught\ [Ee]xception | \bnot\ (?:supported|implemented)\b | \bNotImplemented\b""",
+    re.X,
+)
+_CLEAN = re.compile(
+    r"\b(?:0|no|zero|without)\ (?:\w+\ )?(?:errors?|failures?|failed)\b|\b[Ee]rrors?[:=]\s?0\b|\b0 errors", re.I
+)
+_LAST = re.compile(r"^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Interrupt)(?::|$)")
+
+
+def failures(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines that say that something failed."""
+    return [line for line in lines if _FAILURE.search(line.text[:600]) and not _CLEAN.search(line.text[:600])]
+
+
+def unknown(
+    knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line], ending: Ending | None
+) -> Diagnosis:
+    """Return the diagnosis of a failure that nothing known explains."""
+    telling = [line for line in failed if _LAST.match(line.text)] or list(failed)
+    near = _nearest(knowledge, lines, failed)
+    layer = knowledge.layer.get(near or "")
+    cause = "No known message." if failed else ""
+    if ending is not None and ending.bad:
+        cause = f"{cause} The command {ending.text}.".strip()
+    if layer is not None:
+        cause += f" By its words nearest to {layer.name} ({layer.title}); that is a guess, not a finding."
+    steps = [*(layer.trace if layer else ()), "kexec-lint boundary run -- {cmd|CMD}"]
+    if ending is not None:
+        steps = [*ending.steps, *steps]
+    return Diagnosis(
+        id=UNKNOWN,
+        executor=executor_of("\n".join(line.text for line in failed))
+        or executor_of("\n".join(x.text for x in lines)),
+        layer=UNKNOWN,
+        severity="error",
+        root=True,
+        lines=tuple({line.number: line.text for line in telling[-5:]}.items()),
+        cause=cause.strip(),
+        next_steps=tuple(dict.fromkeys(steps)),
+        rules=(),
+        sources=(),
+    )
+
+
+def _nearest(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> str | None:
+    """Return the layer whose words stand most often in and around the failing lines; None without enough votes."""
+    votes: Counter[str] = Counter()
+    said = "\n".join(line.text for line in failed[-50:]).lower()
+    context = "\n".join(line.text for line in lines[-200:]).lower()
+    for layer in knowledge.layers:
+        votes[layer.name] = sum(3 for word in layer.words if word in said) + sum(
+            1 for w in layer.words if w in context
+        )
+    best = votes.most_common(1)
+    return best[0][0] if best and best[0][1] >= 4 else None
