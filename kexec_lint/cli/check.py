@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kexec_lint import __version__
 from kexec_lint.cli import Failure
-from kexec_lint.engine import cache
-from kexec_lint.engine.check import Report, Request, check, files, settings_text
+from kexec_lint.engine import cache, index
+from kexec_lint.engine.check import Report, check, files
 from kexec_lint.engine.patterns import PatternError
+from kexec_lint.engine.request import Profiles, Request
 from kexec_lint.engine.rules import Selection, UnknownRule
 from kexec_lint.engine.settings import CONFIDENCES, SettingsError
 from kexec_lint.report import FORMATS, Context, render
@@ -127,7 +129,8 @@ def command(
     )
     try:
         if show_settings:
-            click.echo(settings_text(request))
+            for line in _settings(request):
+                click.echo(line)
         elif show_files:
             names, notes = files(request)
             for name in names:
@@ -159,6 +162,29 @@ def _stdin(paths: tuple[str, ...], name: str | None) -> tuple[str, bytes] | None
             raise click.UsageError("--stdin-filename names standard input: give - as the path")
         return None
     return name or "stdin.py", sys.stdin.buffer.read()
+
+
+def _settings(request: Request) -> Iterator[str]:
+    """Yield the settings in force in the working folder."""
+    rules = index.load(request.cache_directory)
+    profile = Profiles(request, rules).of(os.getcwd())
+    settings = profile.settings
+    rows: list[tuple[str, object]] = [
+        ("version", __version__),
+        ("file", settings.file or "none (built-in settings)"),
+        ("rules", " ".join(sorted(profile.codes)) or "none"),
+        ("confidence", profile.confidence.value),
+        ("assume-out-of-order", str(profile.options.assume_out_of_order).lower()),
+        ("exclude", " ".join(settings.exclude) or "none beyond the built-in folders"),
+        ("models", " ".join(settings.models) or "none"),
+        ("cache", request.cache_directory or "none"),
+    ]
+    rows += [
+        (f"per-file-ignores {pattern}", " ".join(codes)) for pattern, codes in settings.per_file_ignores.items()
+    ]
+    rows += [(f"executor {r.name}", " ".join(sorted(r.suffixes))) for r in profile.readers]
+    for name, value in rows:
+        yield f"{name}: {value}"
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from kexec_lint.engine.check import Texts
 from kexec_lint.engine.settings import SettingsError
+from kexec_lint.engine.texts import Texts
 from kexec_lint.findings import Finding
 
 _VERSION = 1

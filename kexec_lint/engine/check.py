@@ -6,44 +6,25 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
-from kexec_lint import __version__
-from kexec_lint.engine import discovery, executors, index, suppressions, wire
+from kexec_lint.engine import discovery, executors, idle, index, suppressions, wire
 from kexec_lint.engine.cache import Cache
-from kexec_lint.engine.decoding import LIMIT, Unreadable, decode
+from kexec_lint.engine.decoding import LIMIT
 from kexec_lint.engine.discovery import Target
-from kexec_lint.engine.patterns import Patterns
-from kexec_lint.engine.rules import RuleEntry, Selection, UnknownRule, check_selectors, enabled
-from kexec_lint.engine.settings import Finder, Settings, SettingsError
+from kexec_lint.engine.request import Profile, Profiles, Request
+from kexec_lint.engine.rules import RuleEntry
+from kexec_lint.engine.texts import Texts, in_cells
 from kexec_lint.engine.tree import Lookup, content_digest
-from kexec_lint.findings import Confidence, Edit, Finding, Fix, Location, Related, Severity
-from kexec_lint.source import Options, Source
+from kexec_lint.findings import Finding
+
+__all__ = ["Report", "Request", "check", "files"]
 
 _RUNS = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to check and how. None means: as the settings files say."""
-
-    paths: tuple[str, ...] = (".",)
-    selection: Selection = field(default_factory=Selection)
-    confidence: str | None = None
-    assume_out_of_order: bool | None = None
-    config: str | None = None
-    isolated: bool = False
-    force_exclude: bool = False
-    jobs: int | None = None
-    cache_directory: Path | None = None
-    cache_results: bool = True
-    stdin: tuple[str, bytes] | None = None
-    """Displayed name and content of standard input, checked instead of the file of that name."""
 
 
 @dataclass
@@ -61,115 +42,6 @@ class Report:
     slowest: list[tuple[float, str]] = field(default_factory=list)
     rules: dict[str, RuleEntry] = field(default_factory=dict)
     texts: Texts = field(default_factory=lambda: Texts({}))
-
-
-class Texts:
-    """The text of files that findings point into, read when a report shows it."""
-
-    def __init__(self, known: dict[str, bytes]) -> None:
-        self._data = known
-        self._sources: dict[str, Source | None] = {}
-
-    def source(self, filename: str) -> Source | None:
-        """Return a file by its displayed name, or None if it cannot be read."""
-        if filename not in self._sources:
-            try:
-                data = self._data.get(filename)
-                if data is None:
-                    with open(filename, "rb") as file:
-                        data = file.read(LIMIT + 1)
-                self._sources[filename] = decode(filename, data)
-            except (OSError, Unreadable):
-                self._sources[filename] = None
-        return self._sources[filename]
-
-    def line(self, at: Location, row: int) -> str | None:
-        """Return one line of the file (or cell) that `at` points into, without its end; None if there is none."""
-        source = self.source(at.filename)
-        if source is None:
-            return None
-        lines = source.text.split("\n")
-        if at.cell is not None and source.cells is not None:
-            try:
-                row = source.cells.index((at.cell, row)) + 1
-            except ValueError:
-                return None
-        return lines[row - 1] if 0 < row <= len(lines) else None
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Settings resolved against the rules and the command line; shared by all files that they hold for."""
-
-    settings: Settings
-    codes: frozenset[str]
-    confidence: Confidence
-    options: Options
-    readers: tuple[executors.Reader, ...]
-    per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...]
-
-    def ignores(self, path: str, code: str) -> bool:
-        """Return whether per-file-ignores silence a rule in a file."""
-        return any(code in codes and patterns.covers(path) for patterns, codes in self.per_file_ignores)
-
-
-class Profiles:
-    """Profiles by folder."""
-
-    def __init__(self, request: Request, rules: index.Index) -> None:
-        self.finder = Finder(request.config, request.isolated)
-        self._request = request
-        self._index = rules
-        self._by_file: dict[str | None, Profile] = {}
-        self._by_folder: dict[str, Profile] = {}
-        check_selectors(rules.rules, _selectors(request.selection))
-
-    def of(self, folder: str) -> Profile:
-        """Return the profile of files directly in `folder`. Raises SettingsError or UnknownRule."""
-        profile = self._by_folder.get(folder)
-        if profile is None:
-            settings = self.finder.of(folder)
-            profile = self._by_file.get(settings.file)
-            if profile is None:
-                profile = self._by_file[settings.file] = self._resolve(settings)
-            self._by_folder[folder] = profile
-        return profile
-
-    def all(self) -> list[Profile]:
-        """Return the profiles met so far."""
-        return list(self._by_file.values())
-
-    def _resolve(self, settings: Settings) -> Profile:
-        own = Selection(settings.select, settings.extend_select, settings.ignore)
-        rules, request = self._index.rules, self._request
-        try:
-            check_selectors(rules, [*_selectors(own), *itertools.chain(*settings.per_file_ignores.values())])
-        except UnknownRule as error:
-            raise SettingsError(f"{settings.file}: {error}") from None
-        codes = enabled(rules, (own, request.selection))
-        out_of_order = request.assume_out_of_order
-        return Profile(
-            settings=settings,
-            codes=codes,
-            confidence=Confidence(request.confidence or settings.confidence),
-            options=Options(
-                codes=codes,
-                # The threshold is applied at the end: a comment that silences a finding below it is not unused,
-                # and one cached result serves every threshold.
-                confidence=Confidence.POSSIBLE.value,
-                assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
-                models=settings.models,
-            ),
-            readers=tuple(self._index.readers(codes)),
-            per_file_ignores=tuple(
-                (Patterns(settings.base, (pattern,)), enabled(rules, (Selection(select=selectors),)))
-                for pattern, selectors in settings.per_file_ignores.items()
-            ),
-        )
-
-
-def _selectors(selection: Selection) -> Iterable[str]:
-    return (*(selection.select or ()), *selection.extend_select, *selection.ignore)
 
 
 def check(
@@ -206,7 +78,7 @@ class _Run:
         self.raw: list[Finding] = []
 
     @contextmanager
-    def timed(self, stage: str) -> Any:
+    def timed(self, stage: str) -> Iterator[None]:
         began = time.perf_counter()
         yield
         self.report.timings[stage] = self.report.timings.get(stage, 0.0) + time.perf_counter() - began
@@ -293,10 +165,10 @@ class _Run:
             jobs: dict[pool.Job, str] = {}
             hits = []
             for key, (target, profile, reader) in zip(keys, candidates, strict=True):
-                value = stored.get(key)
-                if value is not None and _still_true(value, tree.digest):
+                result = _unpack(stored.get(key))
+                if result is not None and result.holds(tree.digest):
                     hits.append(key)
-                    self.take(target.shown, reader.name, value)
+                    self.take(target.shown, reader.name, result)
                     continue
                 job = pool.Job(
                     reader.module,
@@ -323,9 +195,11 @@ class _Run:
                     self.unchecked.add(job.shown)
                     self.report.errors.append(f"{job.shown}: internal error: {outcome.error}")
                     continue
-                value = [outcome.findings, outcome.facts, outcome.notes, outcome.dependencies]
-                fresh[jobs[job]] = value
-                self.take(job.shown, names[job.module], value)
+                fresh[jobs[job]] = [outcome.findings, outcome.facts, outcome.notes, outcome.dependencies]
+                # Fresh results take the road of stored ones, so that a warm run cannot say anything else.
+                result = _unpack(fresh[jobs[job]])
+                assert result is not None, "an executor returned what JSON cannot hold"
+                self.take(job.shown, names[job.module], result)
         with self.timed("cache"):
             if fresh:
                 cache.put(fresh, hits)
@@ -350,15 +224,14 @@ class _Run:
         )
         return content_digest(repr(parts).encode(errors="surrogateescape"))
 
-    def take(self, shown: str, executor: str, value: list[Any]) -> None:
+    def take(self, shown: str, executor: str, result: _Result) -> None:
         """Accept a result, fresh or from the cache."""
-        findings, facts, notes, _ = value
-        self.raw += [wire.unpack(finding) for finding in findings]
-        if facts is not None:
-            self.facts.setdefault(executor, {})[shown] = facts
-        if notes:
+        self.raw += result.findings
+        if result.facts is not None:
+            self.facts.setdefault(executor, {})[shown] = result.facts
+        if result.notes:
             self.unchecked.add(shown)
-            self.report.notes += notes
+            self.report.notes += result.notes
 
     def conclude(self) -> None:
         """Let every executor that gathered facts judge them together, once for each set of settings."""
@@ -400,119 +273,51 @@ class _Run:
                 findings = suppressions.silence(findings, comments)
                 self.report.silenced += before - len(findings)
                 if shown not in self.unchecked:
-                    idle = [
+                    told = [
                         finding
-                        for finding in _idle(source, comments, self.index.rules, profile.codes)
+                        for finding in idle.findings(source, comments, self.index.rules, profile.codes)
                         if finding.code in profile.codes and not profile.ignores(path, finding.code)
                     ]
-                    findings += suppressions.silence(idle, comments)
+                    findings += suppressions.silence(told, comments)
             findings = [f for f in findings if f.confidence.rank <= profile.confidence.rank]
             if findings and shown.lower().endswith(".ipynb"):
                 source = texts.source(shown)
                 if source is not None and source.cells is not None:
-                    findings = [_in_cells(finding, source) for finding in findings]
+                    findings = [in_cells(finding, source) for finding in findings]
             kept += findings
         return sorted(kept, key=lambda finding: finding.sort_key)
 
 
-def _still_true(value: Any, digest: Callable[[Lookup], str | None]) -> bool:
-    """Return whether every look-up of a stored result finds today what it found then."""
+@dataclass(frozen=True)
+class _Result:
+    """What an executor found in one file, and the look-ups that it hangs on with digests of what they found."""
+
+    findings: list[Finding]
+    facts: dict[str, Any] | None
+    notes: list[str]
+    dependencies: list[tuple[Lookup, str | None]]
+
+    def holds(self, digest: Callable[[Lookup], str | None]) -> bool:
+        """Return whether every look-up finds today what it found then."""
+        return all(digest(lookup) == known for lookup, known in self.dependencies)
+
+
+def _unpack(value: Any) -> _Result | None:
+    """Return a stored result, or None if it is none or not one of ours."""
     try:
-        return all(digest((lookup[0], lookup[1], lookup[2], lookup[3])) == known for lookup, known in value[3])
-    except (TypeError, IndexError, ValueError):
-        return False
+        findings, facts, notes, dependencies = value
+        return _Result(
+            [wire.unpack(finding) for finding in findings],
+            facts if facts is None else dict(facts),
+            [str(note) for note in notes],
+            [((kind, name, level, origin), known) for (kind, name, level, origin), known in dependencies],
+        )
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
 
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _idle(
-    source: Source,
-    comments: Sequence[suppressions.Suppression],
-    rules: dict[str, RuleEntry],
-    codes: frozenset[str],
-) -> Iterable[Finding]:
-    """Yield KXL002 for codes that no rule has and KXL001 for those that silence nothing in this run."""
-    families = {code[:3] for code in rules}
-    for comment in comments:
-        if not comment.told:
-            continue
-        at = Location(source.path, comment.row, comment.column, comment.row, comment.end_column)
-        if not comment.codes:
-            message = "the comment names no rule, so it silences nothing"
-            yield _engine_finding(rules, "KXL002", at, message, "write the code in brackets")
-        for written in comment.codes:
-            code = written.upper()
-            if code not in rules:
-                # A code of another family after noqa belongs to another linter.
-                if not comment.noqa or code[:3] in families:
-                    message = f"no rule has the code {written}, so the comment silences nothing"
-                    yield _engine_finding(rules, "KXL002", at, message, _nearest(code, rules))
-            elif code in codes and code not in comment.used and not code.startswith("KXL"):
-                message = f"{code} ({rules[code].name}) is not reported here, so its suppression is not needed"
-                yield _engine_finding(rules, "KXL001", at, message, f"remove {code} from the comment")
-
-
-def _nearest(code: str, rules: dict[str, RuleEntry]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(code, rules, n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else "`kexec-lint rule --all` lists the codes"
-
-
-def _engine_finding(rules: dict[str, RuleEntry], code: str, at: Location, message: str, help_: str) -> Finding:
-    rule = rules.get(code) or RuleEntry(code, code.lower(), Severity.WARNING, True, "engine")
-    return Finding(code, rule.name, rule.severity, Confidence.CERTAIN, message, at, help=help_)
-
-
-def _in_cells(finding: Finding, source: Source) -> Finding:
-    """Return a finding of a notebook with its places counted within cells."""
-
-    def place(at: Location) -> Location:
-        cells = source.cells or ()
-        if at.filename != source.path or not 0 < at.row <= len(cells):
-            return at
-        cell, row = cells[at.row - 1]
-        end_row = row + at.end_row - at.row
-        return Location(at.filename, row, at.column, end_row, at.end_column, cell)
-
-    def places(items: Sequence[Related]) -> tuple[Related, ...]:
-        return tuple(Related(item.message, place(item.location)) for item in items)
-
-    fix = finding.fix
-    if fix is not None:
-        edits = tuple(Edit(place(edit.location), edit.content) for edit in fix.edits)
-        fix = Fix(fix.applicability, fix.message, edits)
-    return replace(
-        finding,
-        location=place(finding.location),
-        related=places(finding.related),
-        steps=places(finding.steps),
-        fix=fix,
-    )
-
-
-def settings_text(request: Request) -> str:
-    """Return the settings in force in the working folder, as `--show-settings` prints them."""
-    rules = index.load(request.cache_directory)
-    profile = Profiles(request, rules).of(os.getcwd())
-    settings = profile.settings
-    rows: list[tuple[str, object]] = [
-        ("version", __version__),
-        ("file", settings.file or "none (built-in settings)"),
-        ("rules", " ".join(sorted(profile.codes)) or "none"),
-        ("confidence", profile.confidence.value),
-        ("assume-out-of-order", str(profile.options.assume_out_of_order).lower()),
-        ("exclude", " ".join(settings.exclude) or "none beyond the built-in folders"),
-        ("models", " ".join(settings.models) or "none"),
-        ("cache", request.cache_directory or "none"),
-    ]
-    rows += [
-        (f"per-file-ignores {pattern}", " ".join(codes)) for pattern, codes in settings.per_file_ignores.items()
-    ]
-    rows += [(f"executor {r.name}", " ".join(sorted(r.suffixes))) for r in profile.readers]
-    return "\n".join(f"{name}: {value}" for name, value in rows)
 
 
 def files(request: Request) -> tuple[list[str], list[str]]:

@@ -11,6 +11,10 @@ from kexec_lint.findings import Severity
 class UnknownRule(ValueError):
     """A selector that no rule answers to; the text says so and what may have been meant."""
 
+    def __init__(self, selector: str, hint: str) -> None:
+        super().__init__(f"no rule answers to {selector!r}; {hint}")
+        self.selector = selector
+
 
 @dataclass(frozen=True)
 class RuleEntry:
@@ -50,12 +54,13 @@ def enabled(rules: Mapping[str, RuleEntry], layers: Sequence[Selection]) -> froz
 def check_selectors(rules: Mapping[str, RuleEntry], selectors: Iterable[str]) -> None:
     """Raise UnknownRule for the first selector that fits no rule."""
     for selector in selectors:
-        if _reach_one(selector, selector) < 0 or not any(_reach_one(selector, code) >= 0 for code in rules):
+        if selector.upper() != "ALL" and not any(_reach_one(selector, code) >= 0 for code in rules):
             import difflib
 
-            close = difflib.get_close_matches(selector.upper(), [*rules, "ALL"], n=1, cutoff=0.5)
-            hint = f"; did you mean {close[0]}?" if close else "; `kexec-lint rule --all` lists them"
-            raise UnknownRule(f"no rule answers to {selector!r}{hint}")
+            families = {code[:3] for code in rules}
+            close = difflib.get_close_matches(selector.upper(), [*families, *rules, "ALL"], n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]}?" if close else "`kexec-lint rule --all` lists them"
+            raise UnknownRule(selector, hint)
 
 
 def _decides(selected: int, ignored: int, before: bool) -> bool:

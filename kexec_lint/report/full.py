@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kexec_lint.engine.check import Report, Texts
+from kexec_lint.engine.check import Report
+from kexec_lint.engine.texts import Texts
 from kexec_lint.findings import Confidence, Finding, Location, Related
 from kexec_lint.report import Context
 from kexec_lint.report.style import Style, place

@@ -1,0 +1,110 @@
+"""What a run is asked to do, and what that means for each file by its settings and the rules there are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kexec_lint.engine import executors
+from kexec_lint.engine.index import Index
+from kexec_lint.engine.patterns import Patterns
+from kexec_lint.engine.rules import Selection, UnknownRule, check_selectors, enabled
+from kexec_lint.engine.settings import Finder, Settings, SettingsError, row_of
+from kexec_lint.findings import Confidence
+from kexec_lint.source import Options
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to check and how. None means: as the settings files say."""
+
+    paths: tuple[str, ...] = (".",)
+    selection: Selection = field(default_factory=Selection)
+    confidence: str | None = None
+    assume_out_of_order: bool | None = None
+    config: str | None = None
+    isolated: bool = False
+    force_exclude: bool = False
+    jobs: int | None = None
+    cache_directory: Path | None = None
+    cache_results: bool = True
+    stdin: tuple[str, bytes] | None = None
+    """Displayed name and content of standard input, checked instead of the file of that name."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Settings resolved against the rules and the command line; shared by all files that they hold for."""
+
+    settings: Settings
+    codes: frozenset[str]
+    confidence: Confidence
+    options: Options
+    readers: tuple[executors.Reader, ...]
+    per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...]
+
+    def ignores(self, path: str, code: str) -> bool:
+        """Return whether per-file-ignores silence a rule in a file."""
+        return any(code in codes and patterns.covers(path) for patterns, codes in self.per_file_ignores)
+
+
+class Profiles:
+    """Profiles by folder."""
+
+    def __init__(self, request: Request, rules: Index) -> None:
+        self.finder = Finder(request.config, request.isolated)
+        self._request = request
+        self._index = rules
+        self._by_file: dict[str | None, Profile] = {}
+        self._by_folder: dict[str, Profile] = {}
+        check_selectors(rules.rules, _selectors(request.selection))
+
+    def of(self, folder: str) -> Profile:
+        """Return the profile of files directly in `folder`. Raises SettingsError or UnknownRule."""
+        profile = self._by_folder.get(folder)
+        if profile is None:
+            settings = self.finder.of(folder)
+            profile = self._by_file.get(settings.file)
+            if profile is None:
+                profile = self._by_file[settings.file] = self._resolve(settings)
+            self._by_folder[folder] = profile
+        return profile
+
+    def all(self) -> list[Profile]:
+        """Return the profiles met so far."""
+        return list(self._by_file.values())
+
+    def _resolve(self, settings: Settings) -> Profile:
+        own = Selection(settings.select, settings.extend_select, settings.ignore)
+        rules, request = self._index.rules, self._request
+        try:
+            check_selectors(rules, [*_selectors(own), *itertools.chain(*settings.per_file_ignores.values())])
+        except UnknownRule as error:
+            row = row_of(str(settings.file), error.selector)
+            raise SettingsError(f"{settings.file}:{row}: {error}") from None
+        codes = enabled(rules, (own, request.selection))
+        out_of_order = request.assume_out_of_order
+        return Profile(
+            settings=settings,
+            codes=codes,
+            confidence=Confidence(request.confidence or settings.confidence),
+            options=Options(
+                codes=codes,
+                # The threshold is applied at the end: a comment that silences a finding below it is not unused,
+                # and one cached result serves every threshold.
+                confidence=Confidence.POSSIBLE.value,
+                assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
+                models=settings.models,
+            ),
+            readers=tuple(self._index.readers(codes)),
+            per_file_ignores=tuple(
+                (Patterns(settings.base, (pattern,)), enabled(rules, (Selection(select=selectors),)))
+                for pattern, selectors in settings.per_file_ignores.items()
+            ),
+        )
+
+
+def _selectors(selection: Selection) -> Iterable[str]:
+    return (*(selection.select or ()), *selection.extend_select, *selection.ignore)

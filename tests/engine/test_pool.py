@@ -1,0 +1,80 @@
+"""Many files, several workers: the same report, whatever happens to one of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import pytest
+from briefly import brief
+
+from kexec_lint.engine.pool import FEW
+
+
+def many(**more: str) -> dict[str, str]:
+    return {f"f{i:02}.py": f"MARK[OCL101]{'#' * (i * 37 % 11)}\n" for i in range(FEW * 3)} | {
+        f"{name}.py": text for name, text in more.items()
+    }
+
+
+def test_workers_change_nothing(tree, run):
+    tree(many())
+    alone = run(jobs=1, cache_results=False)
+    assert len(alone.findings) == FEW * 3
+    assert run(jobs=4, cache_results=False).findings == alone.findings
+
+
+class Slow(Executor):
+    """Runs everything in the order opposite to the one it was handed."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[object], object]] = []
+
+    def submit(self, function, /, *arguments, **keywords):
+        future: Future[object] = Future()
+        self.waiting.append((future, lambda: function(*arguments, **keywords)))
+        if len(self.waiting) == FEW * 3:
+            for done, call in reversed(self.waiting):
+                done.set_result(call())
+        return future
+
+
+@pytest.mark.parametrize("pool", [ThreadPoolExecutor(2), Slow()], ids=["threads", "backwards"])
+def test_any_executor_of_the_standard_interface_will_do(tree, run, pool):
+    tree(many())
+    alone = run(jobs=1, cache_results=False)
+    assert run(pool=pool, cache_results=False).findings == alone.findings
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_internal_error_costs_one_file(tree, run, jobs):
+    tree(many(bad="x = 1\nCRASH\n"))
+    report = run(jobs=jobs)
+    assert len(report.findings) == FEW * 3
+    (error,) = report.errors
+    assert error.startswith("bad.py: internal error: ZeroDivisionError: asked to crash at marker_executor.py:")
+    assert run(jobs=jobs).errors == report.errors, "an error is not stored as a result"
+
+
+def test_a_worker_that_dies_costs_one_file(tree, run):
+    tree(many(bad="DIE\n", worse="DIE" + "#" * 1000))
+    report = run(jobs=2)
+    assert len(report.findings) == FEW * 3
+    assert sorted(report.errors) == [
+        "bad.py: internal error: the worker process died",
+        "worse.py: internal error: the worker process died",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("x = 1\nSYNTAX\n", "a.py:1: not valid Python (invalid syntax), not checked"),
+        ("DEEP\n", "a.py: nested too deeply, not checked"),
+        ("MARK\0", "a.py: holds null bytes, not checked"),
+    ],
+)
+def test_what_cannot_be_analysed_is_one_line(tree, run, text, note):
+    tree({"a.py": text, "b.py": "MARK[OCL101]\n"})
+    report = run()
+    assert brief(report) == ["b.py:1 OCL101"]
+    assert (report.notes, report.errors) == ([note], [])
