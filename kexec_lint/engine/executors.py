@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kexec_lint.source import Executor
 
 EXECUTORS: dict[str, str] = {
+    "aten": "kexec_lint.aten",
     "opencl": "kexec_lint.opencl",
 }
 """Name of an executor (also the folder of its pages under `rules/`) → its package, imported when needed."""

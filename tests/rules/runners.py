@@ -17,7 +17,26 @@ SUFFIXES = {"python": ".py", "c": ".c", "cpp": ".cpp", "opencl": ".cl"}
 
 Runner = Callable[[Rule, Example, Path, Selection], list[Finding]]
 
-RUNNERS: dict[str, Runner] = {}
+
+
+def _tree(rule: Rule, example: Example, folder: Path, selection: Selection) -> list[Finding]:
+    """Check a folder: each file starts after a line `=== path` and keeps the rows that it has in the example."""
+    name, lines = "", example.text.split("\n")
+    files: dict[str, list[str]] = {}
+    for row, line in enumerate(lines):
+        if line.startswith("=== "):
+            name = line[4:]
+            files[name] = [""] * (row + 1)
+        else:
+            files[name].append(line)
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("\n".join(content), encoding="utf-8")
+    report = check(Request(paths=(str(folder),), selection=selection, isolated=True, jobs=1))
+    return report.findings
+
+
+RUNNERS: dict[str, Runner] = {"tree": _tree}
 """Language of a fence → what runs it, for languages that are no source files of the engine."""
 
 

@@ -1,0 +1,430 @@
+"""What is defined, implemented, twice defined, or registered under a name that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from kexec_lint.aten import aten
+from kexec_lint.aten.checks import Report, check
+from kexec_lint.aten.facts import Definition, Implementation, LibraryObject
+from kexec_lint.aten.registry import Operator, Registry, read_schema, role_of
+from kexec_lint.aten.schema import SchemaError
+from kexec_lint.findings import Related
+
+OUT_OF_TREE_DEVICES = frozenset("npu musa mlu gcu sdaa hpu mkldnn opengl opencl ideep fpga".split())
+"""Device types of PrivateUse1 backends that rename themselves, and old ones that PyTorch still parses."""
+
+
+def _undefined_kernels(operator: Operator) -> bool:
+    """Whether nothing computes the operator: no kernel, and no autograd kernel that could."""
+    return not any(role_of(i) in ("kernel", "autograd", "other") for i in operator.implementations)
+
+
+def _without_kernel(registry: Registry, language: str) -> Iterator[Report]:
+    for operator in registry.operators.values():
+        definition = operator.definition
+        if definition is None or definition.language != language or not _undefined_kernels(operator):
+            continue
+        space = operator.namespace
+        if definition.via in ("RegisterOperators", "runtime") or registry.is_open(space, "implementations"):
+            continue
+        if "*" in registry.open_implementations or registry.fallbacks & {"CPU", "CUDA", "PrivateUse1"}:
+            continue
+        if any(d.language != language for d in operator.definitions):
+            continue
+        if language == "python" and (registry.loads_anything or _imports_extension(registry, definition)):
+            continue  # its kernel may be in the loaded library
+        called = [c for c in operator.calls if not c.guarded]
+        whole = space in registry.owned
+        if not whole and not called:
+            continue
+        yield Report(
+            definition.at,
+            f"'{operator.name}' is defined but no kernel implements it",
+            "register one (Library.impl, register_kernel, TORCH_LIBRARY_IMPL); a call raises "
+            f"\"Could not run '{operator.name}' with arguments from the 'CPU' backend\"",
+            "likely",
+            tuple(Related("called here", c.at) for c in called[:1]),
+            "error" if whole else None,
+            operator.name,
+        )
+
+
+def _imports_extension(registry: Registry, definition: Definition) -> bool:
+    facts = registry.files.get(definition.at.filename)
+    return facts is not None and bool(facts.external)
+
+
+@check("ATN101")
+def definition_without_kernel(registry: Registry) -> Iterator[Report]:
+    """Python: `Library.define` whose operator nothing implements."""
+    yield from _without_kernel(registry, "python")
+
+
+@check("ATN201")
+def native_definition_without_kernel(registry: Registry) -> Iterator[Report]:
+    """C++: `m.def(schema)` whose operator nothing implements."""
+    yield from _without_kernel(registry, "c++")
+
+
+def nearest(registry: Registry, name: str) -> str | None:
+    """Return the defined operator whose name is closest to one that is not defined."""
+    space = name.partition("::")[0]
+    defined = [o.name for o in registry.operators.values() if o.definitions and o.namespace == space]
+    found = difflib.get_close_matches(name, defined, 1, 0.75)
+    return found[0] if found else None
+
+
+def _dangling(registry: Registry, language: str) -> Iterator[Report]:
+    for operator in registry.operators.values():
+        if operator.definitions or operator.namespace == "_":
+            continue
+        space = operator.namespace
+        foreign = space in aten.FOREIGN_NAMESPACES and space not in registry.owned
+        if foreign or space not in registry.namespaces or registry.is_open(space, "definitions"):
+            continue
+        close = nearest(registry, operator.name)
+        whole = space in registry.owned and "*" not in registry.open_definitions
+        # Outside a wholly visible namespace only a misspelt name is worth a word.
+        if not whole and not (close and not _is_complete(registry.operators[close], operator)):
+            continue
+        for implementation in operator.implementations:
+            if implementation.language != language:
+                continue
+            raises = implementation.language == "python" and implementation.role in ("fake", "autograd", "vmap") and (
+                implementation.via.startswith("torch.library.")
+            )  # fmt: skip
+            yield Report(
+                implementation.at,
+                f"no operator '{operator.name}' is defined: this {_what(implementation)} is never reached",
+                (f"did you mean '{close}'? " if close else "define it, or correct the name; ")
+                + (
+                    f'importing the module raises "operator {operator.name} does not exist"'
+                    if raises
+                    else "PyTorch accepts the registration without a word"
+                ),
+                "certain" if whole else "likely",
+                tuple(
+                    Related("the nearest name", registry.operators[close].definitions[0].at) for _ in [0] if close
+                ),
+                operator=operator.name,
+            )
+
+
+def _is_complete(defined: Operator, dangling: Operator) -> bool:
+    """Whether a defined operator already has every kernel that a misspelt one would bring."""
+    return {role_of(i) + i.key for i in dangling.implementations} <= {
+        role_of(i) + i.key for i in defined.implementations
+    }
+
+
+def _what(implementation: Implementation) -> str:
+    role = role_of(implementation)
+    if role == "kernel":
+        return f"{implementation.key} kernel" if implementation.key not in ("", "?") else "kernel"
+    return {"fake": "fake implementation", "autograd": "autograd formula"}.get(role, f"{role} rule")
+
+
+@check("ATN110")
+def dangling_implementation(registry: Registry) -> Iterator[Report]:
+    """Python: a kernel for a name that nobody defined."""
+    yield from _dangling(registry, "python")
+
+
+@check("ATN202")
+def native_dangling_implementation(registry: Registry) -> Iterator[Report]:
+    """C++: `m.impl` for a name that nobody defined."""
+    yield from _dangling(registry, "c++")
+
+
+@check("ATN111")
+def duplicate_registration(registry: Registry) -> Iterator[Report]:
+    """The same kernel slot, or the same definition, twice on one path of one file."""
+    for operator in registry.operators.values():
+        seen: dict[tuple[object, ...], Implementation] = {}
+        for implementation in operator.implementations:
+            if (
+                implementation.key == "?"
+                or implementation.operator.startswith("*::")
+                or implementation.raw == "default"
+            ):
+                continue
+            if any("loop@" in g for g in implementation.guard):
+                continue
+            slot = role_of(implementation)
+            key = (slot, implementation.key if slot != "dispatch" else implementation.at.row)
+            slot_key = (*key, implementation.at.filename, implementation.guard)
+            first = seen.setdefault(slot_key, implementation)
+            if first is implementation or first.at == implementation.at:
+                continue
+            yield Report(
+                implementation.at,
+                f"a second {_what(implementation)} for '{operator.name}' replaces the first",
+                "keep one; the last registration wins, and PyTorch warns at most once per process",
+                related=(Related("the first registration", first.at),),
+                operator=operator.name,
+            )
+        yield from _defined_twice(operator)
+
+
+def _defined_twice(operator: Operator) -> Iterator[Report]:
+    first: dict[tuple[object, ...], Definition] = {}
+    for definition in operator.definitions:
+        if definition.via in ("RegisterOperators", "runtime") or any("loop@" in g for g in definition.guard):
+            continue
+        before = first.setdefault((definition.at.filename, definition.guard), definition)
+        if before is definition:
+            continue
+        custom = definition.via == before.via == "custom_op"
+        yield Report(
+            definition.at,
+            f"'{operator.name}' is defined a second time",
+            "rename one; the second custom_op silently replaces the first"
+            if custom
+            else "rename one, or give it an overload name; PyTorch raises RuntimeError 'same name and overload name'"
+            if definition.language == "python"
+            else "rename one, or give it an overload name; loading the library terminates the process",
+            related=(Related("the first definition", before.at),),
+            severity="warning" if custom else "error",
+            operator=operator.name,
+        )
+
+
+@check("ATN112")
+def namespace_of_library(registry: Registry) -> Iterator[Report]:
+    """A DEF library for a reserved namespace or one that PyTorch defines; a foreign prefix in a C++ block."""
+    builtin = frozenset(aten.digest()["namespaces"])
+    for library in registry.libraries():
+        if library.language == "python" and library.kind in ("DEF", "FRAGMENT"):
+            if library.namespace in aten.RESERVED_NAMESPACES:
+                yield Report(
+                    library.at,
+                    f"namespace '{library.namespace}' is reserved",
+                    "choose another name; the constructor raises ValueError",
+                )
+            elif library.kind == "DEF" and library.namespace in builtin:
+                yield Report(
+                    library.at,
+                    f"PyTorch itself defines namespace '{library.namespace}'",
+                    'open it with "FRAGMENT" to add operators or "IMPL" to add kernels; a second DEF raises '
+                    "'Only a single TORCH_LIBRARY can be used'",
+                )
+            elif "::" in library.namespace or not library.namespace:
+                yield Report(
+                    library.at, f"'{library.namespace}' is no namespace", "pass the part before '::' alone"
+                )
+    for facts in registry.files.values():
+        blocks = [x for x in facts.libraries if x.language == "c++"]
+        for item in (*facts.definitions, *facts.implementations):
+            if item.via not in ("m.def", "m.impl"):
+                continue
+            space = item.operator.partition("::")[0]
+            owner = _block_of(blocks, item.at.row)
+            if (
+                owner is not None
+                and not owner.namespace.startswith("${")
+                and space != owner.namespace
+                and space != "_"
+            ):
+                yield Report(
+                    item.at,
+                    f"'{item.operator}' stands in a block of namespace '{owner.namespace}'",
+                    "the namespaces differ: loading the library terminates the process; move it to its own block",
+                )
+
+
+def _block_of(blocks: list[LibraryObject], row: int) -> LibraryObject | None:
+    before = [b for b in blocks if b.at.row <= row]
+    return max(before, key=lambda b: b.at.row) if before else None
+
+
+@check("ATN115")
+def bad_key(registry: Registry) -> Iterator[Report]:
+    """A dispatch key or a device type that PyTorch does not parse."""
+    known = {k.lower(): k for k in aten.keys()}
+    for operator in registry.operators.values():
+        for implementation in operator.implementations:
+            key = implementation.key
+            if implementation.language == "c++":
+                if key not in aten.keys() and key.lower() in known and not key.isupper():
+                    yield Report(
+                        implementation.at, f"'{key}' is no dispatch key", f"write {known[key.lower()]}",
+                        operator=operator.name,
+                    )  # fmt: skip
+                continue
+            if key.startswith("device "):
+                device = key.removeprefix("device ").partition(":")[0]
+                if device in registry.backends or device in OUT_OF_TREE_DEVICES:
+                    continue
+                hint = {"gpu": "cuda", "tpu": "xla", "rocm": "cuda", "amd": "cuda", "nvidia": "cuda"}.get(
+                    device.lower()
+                )
+                hint = hint or next(
+                    iter(difflib.get_close_matches(device.lower(), aten.DEVICE_KEYS, 1, 0.6)), None
+                )
+                yield Report(
+                    implementation.at,
+                    f"'{device}' is no device type",
+                    (f"did you mean '{hint}'? " if hint else "") + "the registration raises RuntimeError",
+                    operator=operator.name,
+                )
+            elif key and key != "?" and key not in aten.keys() and implementation.role == "kernel":
+                close = known.get(key.lower()) or next(
+                    iter(difflib.get_close_matches(key, aten.keys(), 1, 0.6)), None
+                )
+                yield Report(
+                    implementation.at,
+                    f"'{key}' is no dispatch key",
+                    (f"did you mean '{close}'? " if close else "")
+                    + "the registration raises 'could not parse dispatch key'",
+                    operator=operator.name,
+                )
+
+
+@check("ATN116")
+def schema_syntax(registry: Registry) -> Iterator[Report]:
+    """A schema that PyTorch's parser rejects."""
+    for operator in registry.operators.values():
+        for definition in operator.definitions:
+            text = definition.schema
+            if text is None or definition.via in ("RegisterOperators", "runtime"):
+                continue
+            shown = text.lstrip("\x00")
+            if text.startswith("\x00") and " -> " not in text:
+                arrow = "->" in text
+                yield Report(
+                    definition.at,
+                    "torch.library.define wants a schema like '(Tensor x) -> Tensor'"
+                    + (", with spaces around the arrow" if arrow else ""),
+                    f"got '{shown}'; it raises ValueError",
+                    operator=operator.name,
+                )
+                continue
+            if text.startswith("\x00") and not shown.startswith("("):
+                yield Report(
+                    definition.at, "torch.library.define takes the schema without the operator's name",
+                    f"start it with '('; got '{shown}', which raises ValueError", operator=operator.name,
+                )  # fmt: skip
+                continue
+            try:
+                read_schema(definition)
+            except SchemaError as error:
+                yield Report(
+                    definition.at, f"the schema of '{operator.name}' does not parse: {error}",
+                    f"in '{' '.join(shown.split())}'", operator=operator.name,
+                )  # fmt: skip
+
+
+@check("ATN118")
+def implicit_composite(registry: Registry) -> Iterator[Report]:
+    """A kernel registered without a key becomes CompositeImplicitAutograd."""
+    for operator in registry.operators.values():
+        for implementation in operator.implementations:
+            if implementation.role != "kernel" or implementation.key or implementation.fallthrough:
+                continue
+            if implementation.via == "torch.library.define":
+                continue
+            clash = [i for i in operator.implementations if role_of(i) == "fake" and i is not implementation]
+            others = [i for i in operator.kernels if i.key and i is not implementation]
+            if implementation.language == "c++":
+                function = registry.function_of(implementation)
+                schema = operator.schema
+                if schema is not None and not any(a.type.base == "Tensor" for a in schema.arguments):
+                    continue
+                uses_data = function is not None and function.of_kind("data-pointer", "launch")
+                if uses_data or not (clash or others):
+                    continue  # ATN204 has the first; alone, m.def(schema, fn) is how a composite is written
+            yield Report(
+                implementation.at,
+                f"'{operator.name}' is registered without a dispatch key: it becomes CompositeImplicitAutograd, for every "
+                "device and below autograd",
+                "the fake registered for it raises 'We should not register a meta kernel'; name the key"
+                if clash
+                else 'name the key ("CPU", "CUDA"), or write "CompositeImplicitAutograd" if that is meant',
+                related=tuple(Related("the fake that clashes", i.at) for i in clash[:1]),
+                operator=operator.name,
+            )
+
+
+@check("ATN123")
+def defined_namespace_twice(registry: Registry) -> Iterator[Report]:
+    """Python: two DEF libraries of one namespace that can live in one process."""
+    yield from _double_def(registry, "python")
+
+
+@check("ATN203")
+def native_namespace_twice(registry: Registry) -> Iterator[Report]:
+    """C++: two TORCH_LIBRARY blocks of one namespace in one extension."""
+    yield from _double_def(registry, "c++")
+
+
+def _double_def(registry: Registry, language: str) -> Iterator[Report]:
+    seen: dict[str, list[LibraryObject]] = {}
+    for path in sorted(registry.files):
+        facts = registry.files[path]
+        for library in facts.libraries:
+            if (
+                library.kind != "DEF"
+                or library.dies.startswith("a temporary")
+                or any("loop@" in g for g in library.guard)
+            ):
+                continue
+            for first in seen.get(library.namespace, ()):
+                if library.language == language and _together(registry, first, library):
+                    yield Report(
+                        library.at,
+                        f"namespace '{library.namespace}' is defined a second time",
+                        "use \"FRAGMENT\" here; the second DEF raises 'Only a single TORCH_LIBRARY can be used'"
+                        if language == "python"
+                        else "use TORCH_LIBRARY_FRAGMENT here; loading both terminates the process",
+                        "certain" if first.at.filename == library.at.filename else "likely",
+                        (Related("the first definition of the namespace", first.at),),
+                    )
+                    break
+            seen.setdefault(library.namespace, []).append(library)
+
+
+def _together(registry: Registry, first: LibraryObject, second: LibraryObject) -> bool:
+    """Whether two blocks end up in one process: one path of one file, or unconditional in one folder of a package."""
+    a, b = first.at.filename.replace("\\", "/"), second.at.filename.replace("\\", "/")
+    if a == b:
+        return first.guard == second.guard and (
+            first.language == "c++" or not first.scope or first.scope == second.scope
+        )
+    if first.guard or second.guard or first.scope or second.scope:
+        return False
+    if any(registry.files[p].is_test for p in (first.at.filename, second.at.filename)):
+        return False
+    if first.language == "c++":
+        return False  # two files of a folder are often two extensions, or a CPU and a GPU build
+    return a.rpartition("/")[0] == b.rpartition("/")[0] and f"{a.rpartition('/')[0]}/__init__.py" in {
+        p.replace("\\", "/") for p in registry.files
+    }
+
+
+@check("ATN124")
+def aten_override(registry: Registry) -> Iterator[Report]:
+    """A kernel that replaces one of ATen's for the whole process."""
+    known = frozenset(aten.digest()["operators"])
+    for operator in registry.operators.values():
+        if operator.namespace != "aten" or operator.definitions:
+            continue
+        name = operator.name.partition("::")[2].partition(".")[0]
+        for implementation in operator.implementations:
+            key = implementation.key
+            if implementation.language != "python" or role_of(implementation) not in ("kernel", "autograd"):
+                continue
+            if key in ("PrivateUse1", "AutogradPrivateUse1", "?") or name not in known:
+                continue
+            if key not in ("", "CPU", "CUDA", "XPU", "MPS", "Autograd", "AutogradCPU", "AutogradCUDA") and (
+                key not in aten.COMPOSITE_KEYS
+            ):
+                continue
+            yield Report(
+                implementation.at,
+                f"this replaces PyTorch's own {key or 'CompositeImplicitAutograd'} kernel of '{operator.name}' for the "
+                "whole process",
+                "every library in the process gets this kernel; use a TorchDispatchMode or an operator of your own",
+                operator=operator.name,
+            )

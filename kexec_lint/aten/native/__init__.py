@@ -1,0 +1,1 @@
+"""Reads operator registrations and kernels from C++ and CUDA source with tree-sitter."""

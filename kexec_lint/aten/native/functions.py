@@ -1,0 +1,215 @@
+"""What a C++ kernel does with its tensors: raw pointers, launches, dtype switches, in-place calls."""
+
+from __future__ import annotations
+
+import re
+
+from tree_sitter import Node
+
+from kexec_lint.aten import aten
+from kexec_lint.aten.facts import Event, Function, Parameter
+from kexec_lint.aten.native.text import NativeFile, split_arguments, walk
+
+_DATA = re.compile(
+    r"\b(?P<name>\w+)\s*(?:\.|->)\s*(?:(?:mutable_|const_)?data_ptr|data)\s*(?:<\s*(?P<type>[\w:]+)\s*>)?\s*\(\s*\)"
+)
+_LAUNCH = re.compile(
+    r"(?P<kernel>\w+)\s*(?:<[^;{}()]*(?:\([^()]*\))?[^;{}()]*>)?\s*<<<(?P<config>[^;{}]*?)>>>\s*\(", re.S
+)
+_LAUNCH_CHECK = re.compile(
+    r"LAUNCH_CHECK|GetLastError|PeekAtLastError|KERNEL_CHECK|CUDA_CHECK|CHECK_CUDA_ERR|CUDA_ERR|POST_KERNEL|cudaCheck|"
+    r"checkCuda|CUDA_KERNEL_ASSERT_LAST|LAST_ERROR|DeviceSynchronize|StreamSynchronize",
+    re.I,
+)
+_CALL = re.compile(r"\b(?P<name>[A-Za-z_]\w*(?:::\w+)*)\s*(?:<[^;(){}]*>)?\s*\(")
+_CONCRETE = frozenset("float double int int32_t int64_t uint8_t int8_t int16_t bool half Half long short".split()) | {
+    "at::Half", "c10::Half", "at::BFloat16", "c10::BFloat16", "torch::Half", "unsigned char",
+}  # fmt: skip
+_DISPATCH = re.compile(r"\bAT_DISPATCH_(?P<kind>\w+)\s*\(")
+_WORDS = frozenset(
+    "if for while switch return sizeof static_cast reinterpret_cast const_cast dynamic_cast TORCH_CHECK AT_ASSERTM "
+    "TORCH_INTERNAL_ASSERT AT_ERROR TORCH_CHECK_VALUE decltype alignof catch".split()
+)
+_PURE_CALLS = re.compile(r"^(at|torch|c10|std)::|^(AT|TORCH|C10)_|^min$|^max$")
+
+
+def read_functions(file: NativeFile) -> list[Function]:
+    """Return the facts of each function definition that takes or returns a Tensor."""
+    found = []
+    for node in walk(file.tree.root_node, "function_definition"):
+        declarator = function_declarator(node)
+        if declarator is None:
+            continue
+        name = file.text(declarator.child_by_field_name("declarator"))
+        if name.startswith(("TORCH_LIBRARY", "STABLE_TORCH_LIBRARY", "PYBIND11_MODULE")):
+            continue
+        signature = file.code[node.start_byte : declarator.end_byte]
+        body = node.child_by_field_name("body")
+        if body is None or b"Tensor" not in signature:
+            continue
+        found.append(read_function(file, node, declarator, body, name.rpartition("::")[2]))
+    return found
+
+
+def function_declarator(node: Node) -> Node | None:
+    """Return the function declarator of a definition, under any pointers and references."""
+    current = node.child_by_field_name("declarator")
+    while current is not None and current.type != "function_declarator":
+        current = current.child_by_field_name("declarator") or next(
+            (c for c in current.children if c.type.endswith("declarator")), None
+        )
+    return current
+
+
+def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, name: str) -> Function:
+    """Return signature and events of one function or lambda."""
+    parameters = read_parameters(file, declarator)
+    kind = node.child_by_field_name("type")
+    text = file.plain[body.start_byte : body.end_byte].decode(errors="replace")
+    events = [
+        *_data_pointers(file, body, text, parameters),
+        *_launches(file, body, text),
+        *_dispatches(file, body, text),
+        *_writes(file, body, text, parameters),
+    ]
+    calls = [
+        m["name"]
+        for m in _CALL.finditer(text)
+        if m["name"] not in _WORDS and not m["name"].startswith("AT_DISPATCH")
+    ]
+    methods = {m[1] for m in re.finditer(r"(?:\.|->)\s*(?:template\s+)?(\w+)\s*(?:<[^;(){}]*>)?\s*\(", text)}
+    own = [c for c in calls if not _PURE_CALLS.match(c) and c.rpartition("::")[2] not in methods]
+    pure = not own and not any(e.kind in ("data-pointer", "launch") for e in events)
+    place = declarator if node.type == "function_definition" else node
+    first = file.data.find(b"\n", node.start_byte)
+    at = file.span(node.start_byte, min(place.end_byte, first if first > 0 else place.end_byte))
+    return Function(
+        name, at, parameters, file.text(kind) if kind is not None else None, tuple(events), False, pure,
+        tuple(dict.fromkeys(c.rpartition("::")[2] for c in own)),
+    )  # fmt: skip
+
+
+def read_parameters(file: NativeFile, declarator: Node) -> tuple[Parameter, ...]:
+    """Return the parameters with their types as text (`const at::Tensor&`)."""
+    node = declarator.child_by_field_name("parameters")
+    found = []
+    for child in node.named_children if node is not None else []:
+        if child.type not in ("parameter_declaration", "optional_parameter_declaration"):
+            continue
+        inner = child.child_by_field_name("declarator")
+        name = next((file.text(n) for n in walk(inner, "identifier")), "") if inner is not None else ""
+        end = inner.start_byte if inner is not None else child.end_byte
+        kind = file.code[child.start_byte : end].decode(errors="replace").strip()
+        if inner is not None:
+            prefix = re.match(r"[&*\s]+(const)?", file.text(inner))
+            kind += (prefix.group().strip() if prefix else "").replace("const", "")
+        default = child.child_by_field_name("default_value")
+        kind = " ".join(kind.split())
+        if kind == "void" and not name:
+            continue
+        found.append(
+            Parameter(
+                name, "positional", kind, file.text(default) if default is not None else None, file.at(child)
+            )
+        )
+    return tuple(found)
+
+
+def _data_pointers(file: NativeFile, body: Node, text: str, parameters: tuple[Parameter, ...]) -> list[Event]:
+    """Return raw-pointer uses of tensor parameters; `sure` when nothing in the body looks at the dtype first."""
+    tensors = {p.name for p in parameters if p.annotation and "Tensor" in p.annotation}
+    found = []
+    for match in _DATA.finditer(text):
+        name = match["name"]
+        kind = match["type"] or ""
+        if "data_ptr" not in match.group() and not kind:
+            continue  # std::vector::data()
+        origin = _alias_of(name, text, tensors)
+        if origin is None:
+            continue
+        checked = looks_at_type(text, name) or looks_at_type(text, origin)
+        concrete = kind in _CONCRETE or not kind
+        offset = body.start_byte + len(text[: match.start()].encode())
+        at = file.span(offset, offset + len(match.group().encode()))
+        found.append(Event("data-pointer", at, origin, kind, sure=concrete and not checked))
+    return found
+
+
+def _alias_of(name: str, text: str, tensors: set[str]) -> str | None:
+    """Return the parameter a local name is made from (`auto xc = x.contiguous()`), or the name itself."""
+    if name in tensors:
+        return name
+    match = re.search(rf"\b{re.escape(name)}\s*=\s*(\w+)\s*(?:\.|->)\s*(?:contiguous|expect_contiguous)\b", text)
+    return match[1] if match and match[1] in tensors else None
+
+
+def looks_at_type(text: str, name: str) -> bool:
+    """Whether a body looks at a tensor's dtype: a check macro, a dispatch macro, a conversion, a checking helper."""
+    n = re.escape(name)
+    return bool(
+        re.search(rf"\b{n}\s*(?:\.|->)\s*(?:scalar_type|dtype|options|to|toType|type|is_floating_point)\b", text)
+        or re.search(rf"\b\w*(?:CHECK|ASSERT|ENFORCE|EXPECT|VERIFY|REQUIRE)\w*\s*\(\s*{n}\s*[,)]", text)
+        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*\([^;]*\b{n}\b", text)
+        or re.search(rf"\b(?:TensorArg|TensorGeometryArg)\b[^;]*\b{n}\b", text)
+    )
+
+
+def looks_at_device(text: str, name: str) -> bool:
+    """Whether a body looks at a tensor's device."""
+    n = re.escape(name)
+    return bool(
+        re.search(rf"\b{n}\s*(?:\.|->)\s*(?:is_cuda|device|is_cpu|options|get_device|to|cuda)\b", text)
+        or re.search(rf"\b\w*(?:CHECK|ASSERT|ENFORCE|EXPECT|VERIFY|REQUIRE)\w*\s*\(\s*{n}\s*[,)]", text)
+        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*\([^;]*\b{n}\b", text)
+    )
+
+
+def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
+    """Return kernel launches; the detail says what the function leaves out: check, stream, guard."""
+    found = []
+    seen: set[str] = set()
+    for match in _LAUNCH.finditer(text):
+        missing = []
+        if not _LAUNCH_CHECK.search(text, match.end()):
+            missing.append("check")
+        config = split_arguments(match["config"])
+        if len(config) == 1 and config[0] and "," not in config[0]:
+            missing.append("unknown")
+        elif len(config) < 4 or config[3] in ("0", "nullptr", "NULL"):
+            missing.append("stream")
+        if not re.search(r"CUDAGuard|DeviceGuard|cudaSetDevice|HIPGuard|device_of", text):
+            missing.append("guard")
+        if match["kernel"] in seen:
+            continue
+        seen.add(match["kernel"])
+        offset = body.start_byte + len(text[: match.start()].encode())
+        at = file.span(offset, offset + len(match.group().encode()))
+        found.append(Event("launch", at, match["kernel"], ",".join(missing)))
+    return found
+
+
+def _dispatches(file: NativeFile, body: Node, text: str) -> list[Event]:
+    found = []
+    for match in _DISPATCH.finditer(text):
+        offset = body.start_byte + len(text[: match.start()].encode())
+        found.append(Event("dtype-switch", file.span(offset, offset + len(match.group()) - 1), match["kind"]))
+    return found
+
+
+def _writes(file: NativeFile, body: Node, text: str, parameters: tuple[Parameter, ...]) -> list[Event]:
+    """Return in-place calls on tensor parameters: `x.add_(y)`, `at::mul_out(x, …)`, `x[i] = …` on a Tensor."""
+    found = []
+    for parameter in parameters:
+        if not parameter.name or "Tensor" not in (parameter.annotation or ""):
+            continue
+        name = re.escape(parameter.name)
+        if re.search(rf"(?<![\w.=!<>]){name}\s*=(?!=)", text):
+            continue  # rebound: what is written later may be another tensor
+        for match in re.finditer(rf"\b{name}\s*\.\s*(\w+_)\s*\(|\bat::(\w+_out)\s*\(\s*{name}\b", text):
+            method = match[1] or match[2]
+            if match[1] and match[1] not in aten.inplace_names():
+                continue
+            offset = body.start_byte + len(text[: match.start()].encode())
+            at = file.span(offset, offset + len(match.group().encode()))
+            found.append(Event("mutates", at, parameter.name, f"{method}()"))
+    return found

@@ -1,0 +1,1 @@
+"""Reads operator registrations, calls and kernels from Python source with the standard library's `ast`."""
