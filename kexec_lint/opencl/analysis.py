@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
@@ -27,10 +28,8 @@ class Analysis:
 
 def analyse(source: Source, project: Project, options: Options) -> Analysis:
     """Build the enqueue graphs of a Python file. Raises SyntaxProblem, ModelError."""
-    from kexec_lint.opencl.frontend.python import lower
-
-    loader = Loader(project, lower)
-    scope = ModuleScope(source.path, lower(source), loader)
+    loader = Loader(project, lowered)
+    scope = ModuleScope(source.path, lowered(source), loader, source.text)
     loader.keep(source.path, scope)
     machine = Machine(loader, options, user_models(options.models))
     analysis = Analysis(notes=list(scope.module.notes))
@@ -40,6 +39,14 @@ def analyse(source: Source, project: Project, options: Options) -> Analysis:
         _run_function(machine, function, analysis)
     analysis.kernel_texts = machine.kernel_texts
     return analysis
+
+
+@lru_cache(maxsize=128)
+def lowered(source: Source) -> p.Module:
+    """Return the host program of a file; imports bring up the same files again and again."""
+    from kexec_lint.opencl.frontend.python import lower
+
+    return lower(source)
 
 
 def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
@@ -65,13 +72,16 @@ def _entry_points(m: Machine, scope: ModuleScope) -> Iterator[FunctionValue]:
     """Yield the functions and methods of the module whose body may enqueue or touch what is enqueued."""
     for value in list(scope.frame.variables.values()):
         if isinstance(value, FunctionValue) and value.scope is scope and isinstance(value.node, p.Function):
-            yield value
+            if scope.relevance.matters(value.node):
+                yield value
         elif isinstance(value, ClassValue) and value.scope is scope:
             yield from _methods(m, value)
 
 
 def _methods(m: Machine, cls: ClassValue) -> Iterator[FunctionValue]:
     for method in cls.methods.values():
+        if not cls.scope.relevance.matters(method):
+            continue
         if objects.decorated(method, "staticmethod"):
             yield FunctionValue(method, cls.scope, cls.closure, None, cls)
         elif objects.decorated(method, "classmethod"):

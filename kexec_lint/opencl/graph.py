@@ -29,13 +29,13 @@ class Place(NamedTuple):
 Site = tuple[Place, ...]
 """A call chain, outermost activation first."""
 
-Guard = frozenset[tuple[object, bool]]
-"""The branch decisions under which a node executes: (condition, outcome)."""
+Guard = frozenset[int]
+"""The branch decisions under which a node executes: the number of a condition, negative if it does not hold."""
 
 
 def exclusive(a: Guard, b: Guard) -> bool:
     """Return whether no execution takes both."""
-    return any((condition, not outcome) in b for condition, outcome in a)
+    return any(-condition in b for condition in a)
 
 
 class Order(Enum):
@@ -189,6 +189,8 @@ class HostPoint(Node):
     events: tuple[Event, ...] = ()
     what: str = ""
     mapping: Mapping | None = None
+    covers: int = -1
+    """Every command up to this index may be complete here, by way of this point."""
 
 
 @dataclass(eq=False)

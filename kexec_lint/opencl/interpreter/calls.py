@@ -160,6 +160,8 @@ def apply_function(
 def enter(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Span) -> AbstractValue:
     """Execute the body of a function of the tree and return what it returns."""
     node = function.node
+    if isinstance(node, p.Function) and not function.scope.relevance.enter(node) and function.closure is None:
+        return m.fresh("irrelevant")
     if len(m.frames) >= DEPTH or m.callers(node) >= 2:
         opaque(m, [*arguments.values, function.bound or NONE], span)
         return m.fresh("recursion")
@@ -319,7 +321,7 @@ def opaque(
     m: Machine, values: list[AbstractValue], span: p.Span, everything: bool = False, what: str = ""
 ) -> None:
     """Code that cannot be seen gets these values: it may wait for the commands that they lead to."""
-    if m.scratch or not m.graph.commands:
+    if m.scratch or not m.commands:
         return
     if everything:
         commands.everything_may_wait(m, span, what)
@@ -348,7 +350,7 @@ def opaque(
     if queue_seen:
         commands.everything_may_wait(m, span, what)
         return
-    targets.extend(c for c in m.graph.commands if any(id(a.memory.root) in reached for a in c.accesses))
+    targets.extend(c for key in reached for c in m.users.get(key, ()))
     if targets:
         point = m.point("opaque", span, what=what)
         for command in targets:

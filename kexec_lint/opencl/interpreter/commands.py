@@ -9,7 +9,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import pyopencl as api
 from kexec_lint.opencl.interpreter import expressions
-from kexec_lint.opencl.interpreter.machine import Machine
+from kexec_lint.opencl.interpreter.machine import COMMANDS, Exhausted, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
     NONE,
@@ -199,7 +199,7 @@ def may_hold(m: Machine, value: AbstractValue) -> list[g.Command]:
     from_caller = isinstance(owner, Unknown) and owner.key[0] == "param"
     return [
         command
-        for command in m.graph.commands
+        for command in m.commands
         if command.event is not None and (command.event.escaped or (command.event.captured and not from_caller))
     ]
 
@@ -257,10 +257,14 @@ def enqueue(
             command.after(earlier, how != "unknown", kind)
     command.index = len(m.graph.nodes)
     m.graph.nodes.append(command)
+    m.commands.append(command)
+    if len(m.commands) > COMMANDS:
+        raise Exhausted
     m.lanes.setdefault(model, []).append(command)
-    for access in command.accesses:
-        if access.memory.root not in m.graph.memories:
-            m.graph.memories.append(access.memory.root)
+    for root in {id(access.memory.root): access.memory.root for access in command.accesses}.values():
+        if id(root) not in m.users:
+            m.graph.memories.append(root)
+        m.users.setdefault(id(root), []).append(command)
     if blocking is not False:
         point = m.point("wait", span, events=(event,), what="blocking")
         point.after(command, blocking is True, "host")
@@ -331,11 +335,16 @@ def wait_for(m: Machine, value: AbstractValue, span: p.Span, what: str = "wait")
 
 def everything_may_wait(m: Machine, span: p.Span, what: str) -> None:
     """Code that cannot be seen runs: it may wait for anything."""
-    if not m.graph.commands:
+    if not m.commands or m.scratch:
+        return
+    covered = m.host.covers
+    if m.commands[-1].index <= covered:
         return
     point = m.point("opaque", span, what=what)
-    for command in m.graph.commands:
-        point.after(command, False, "host")
+    for command in m.commands:
+        if command.index > covered:
+            point.after(command, False, "host")
+    point.covers = point.index
 
 
 def byte_count(m: Machine, value: AbstractValue | None) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kexec_lint.opencl import program as p
+from kexec_lint.opencl.graph import Guard
 from kexec_lint.opencl.interpreter import attributes, calls, host
 from kexec_lint.opencl.interpreter.machine import Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
@@ -501,9 +502,12 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
             decided = truth(m, inner)
             return None if decided is None else not decided
         case Unknown():
-            for outcome in (True, False):
-                if (value, outcome) in m.guard:
-                    return outcome
+            number = m.conditions.get(value)
+            if number is not None:
+                if number in m.guard:
+                    return True
+                if -number in m.guard:
+                    return False
         case Phi():
             answers = {truth(m, option) for guard, option in value.options if not _excluded(m, guard)}
             if len(answers) == 1:
@@ -511,8 +515,8 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
     return None
 
 
-def _excluded(m: Machine, guard: frozenset[tuple[object, bool]]) -> bool:
-    return any((condition, not outcome) in m.guard for condition, outcome in guard)
+def _excluded(m: Machine, guard: Guard) -> bool:
+    return any(-condition in m.guard for condition in guard)
 
 
 def negate(m: Machine, value: AbstractValue) -> AbstractValue:
@@ -527,14 +531,15 @@ def negate(m: Machine, value: AbstractValue) -> AbstractValue:
 
 def conditions(
     m: Machine, test: AbstractValue
-) -> tuple[frozenset[tuple[object, bool]], frozenset[tuple[object, bool]]]:
+) -> tuple[Guard, Guard]:
     """Return the guards of the two outcomes of an undecided test."""
     polarity = True
     while isinstance(test, Unknown) and test.key[0] == "not":
         test, polarity = test.key[1], not polarity
     if not isinstance(test, Unknown | Phi):
         test = m.fresh("test")
-    return frozenset({(test, polarity)}), frozenset({(test, not polarity)})
+    number = m.condition(test)
+    return (frozenset({number}), frozenset({-number})) if polarity else (frozenset({-number}), frozenset({number}))
 
 
 def choice(
@@ -545,9 +550,9 @@ def choice(
     if decided is not None:
         return then() if decided else orelse()
     yes, no = conditions(m, test)
-    results: list[tuple[frozenset[tuple[object, bool]], AbstractValue]] = []
+    results: list[tuple[Guard, AbstractValue]] = []
 
-    def arm(guard: frozenset[tuple[object, bool]], run: Callable[[], AbstractValue]) -> Callable[[], Flow]:
+    def arm(guard: Guard, run: Callable[[], AbstractValue]) -> Callable[[], Flow]:
         def go() -> Flow:
             results.append((guard, run()))
             return Flow.NEXT

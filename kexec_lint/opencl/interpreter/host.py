@@ -60,7 +60,7 @@ def access(
     if target is None:
         return
     mapping = value.model if isinstance(value, Object) and value.kind == "map" else None
-    if mapping is None and target.root not in m.graph.memories and target.host_pointer is None:
+    if mapping is None and id(target.root) not in m.users and target.host_pointer is None:
         return
     part = isinstance(value, Object) and bool(value.state.get("part"))
     point = m.point("access", span, what=what, mapping=mapping)

@@ -11,9 +11,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.interpreter.heap import Change, Heap
 from kexec_lint.opencl.interpreter.values import (
     AbstractValue,
-    ClassValue,
     Frame,
-    FunctionValue,
     Object,
     Unknown,
     merge,
@@ -25,7 +23,9 @@ if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.modules import Loader
     from kexec_lint.source import Options
 
-STEPS = 40_000
+COMMANDS = 400
+"""Commands per entry point."""
+STEPS = 20_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
 DEPTH = 12
 """Nested activations of functions."""
@@ -69,8 +69,13 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     places: list[g.Place] = field(default_factory=list)
     exits: list[list[Exit]] = field(default_factory=list)
-    deaths: dict[tuple[object, bool], Flow] = field(default_factory=dict)
+    deaths: dict[int, Flow] = field(default_factory=dict)
+    conditions: dict[Any, int] = field(default_factory=dict)
     host: g.HostPoint = field(default_factory=lambda: g.HostPoint(0, (), frozenset()))
+    commands: list[g.Command] = field(default_factory=list)
+    """Those of the graph under construction."""
+    users: dict[int, list[g.Command]] = field(default_factory=dict)
+    """By identity of a root memory object, the commands that access it."""
     lanes: dict[g.Queue, list[g.Command]] = field(default_factory=dict)
     unknown_queues: dict[AbstractValue, g.Queue] = field(default_factory=dict)
     unknown_memory: dict[AbstractValue, g.Memory] = field(default_factory=dict)
@@ -116,6 +121,8 @@ class Machine:
         """Start a new graph."""
         self.graph = g.EnqueueGraph(name)
         self.lanes = {}
+        self.commands = []
+        self.users = {}
         self.nannies = []
         self.guard = frozenset()
         self.deaths = {}
@@ -129,7 +136,7 @@ class Machine:
 
     def point(self, kind: str, span: Span = NOWHERE, **parts: Any) -> g.HostPoint:
         """Add a point to the host's program order and move there."""
-        point = g.HostPoint(0, self.site(span), self.guard, kind=kind, **parts)
+        point = g.HostPoint(0, self.site(span), self.guard, kind=kind, covers=self.host.covers, **parts)
         point.after(self.host, kind="program")
         self.host = self._append(point)
         return point
@@ -146,19 +153,23 @@ class Machine:
 
     # --- branches
 
-    def branch(self, arms: list[tuple[frozenset[tuple[object, bool]], Callable[[], Flow]]]) -> Flow:
+    def condition(self, value: Any) -> int:
+        """Return the number of a condition."""
+        return self.conditions.setdefault(value, len(self.conditions) + 1)
+
+    def branch(self, arms: list[tuple[g.Guard, Callable[[], Flow]]]) -> Flow:
         """Run alternatives from the present state and join what goes on. The first pair of each arm's guard is
         the one that tells it from its siblings."""
         guard, host = self.guard, self.host
         self.serial += 1
-        instance = ("arm", self.serial)
+        instance = [self.condition(("arm", self.serial, number)) for number in range(len(arms) - 1)]
         live: list[tuple[g.Guard, Change, g.HostPoint]] = []
-        carried: set[tuple[object, bool]] = set()
-        conditions: list[frozenset[tuple[object, bool]]] = []
+        carried: set[int] = set()
+        conditions: list[g.Guard] = []
         for number, (condition, run) in enumerate(arms):
-            marks = {((instance, i), False) for i in range(number)}
+            marks = {-mark for mark in instance[:number]}
             if number < len(arms) - 1:
-                marks.add(((instance, number), True))
+                marks.add(instance[number])
             self.guard, self.host = guard | condition | marks, host
             start = self.heap.mark()
             flow = run()
@@ -170,11 +181,10 @@ class Machine:
                 continue
             if flow is not Flow.DEAD:
                 self.leave(Exit(flow, self.guard, change, self.host))
-            for mark, outcome in marks:
-                self.deaths.setdefault((mark, not outcome), flow)
+            for mark in marks:
+                self.deaths.setdefault(-mark, flow)
             if number < len(arms) - 1:
-                carried.add(((instance, number), False))
-                self.deaths[(instance, number), False] = flow
+                carried.add(-instance[number])
         if not live:
             self.guard, self.host = guard, host
             return Flow.DEAD
@@ -194,7 +204,7 @@ class Machine:
         if len(ends) == 1:
             self.host = ends[0]
             return
-        meet = g.HostPoint(0, (), self.guard, kind="meet")
+        meet = g.HostPoint(0, (), self.guard, kind="meet", covers=max(end.covers for end in ends))
         for end in ends:
             meet.after(end, kind="program")
         self.host = self._append(meet)
@@ -255,4 +265,3 @@ class Machine:
         return sum(1 for entry in self.stack if entry is node)
 
 
-__all__ = ["DEPTH", "STEPS", "ClassValue", "Exhausted", "Exit", "Flow", "FunctionValue", "Machine"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kexec_lint.opencl import program
+from kexec_lint.opencl.interpreter.relevance import Relevance
 from kexec_lint.opencl.interpreter.values import (
     AbstractValue,
     External,
@@ -36,11 +38,17 @@ class ModuleScope:
     path: str
     module: program.Module
     loader: Loader
+    text: str = ""
     frame: Frame = field(init=False)
     bindings: dict[str, list[program.Statement]] = field(default_factory=dict)
     stars: list[program.Import] = field(default_factory=list)
     busy: set[str] = field(default_factory=set)
     complete: bool = False
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """Which of its functions can matter to the enqueue graph."""
+        return Relevance(self.text, self.module.body)
 
     def __post_init__(self) -> None:
         self.frame = Frame(0, self, "")
@@ -93,7 +101,7 @@ class Loader:
             except ValueError:
                 self._scopes[source.path] = None
             else:
-                self._scopes[source.path] = ModuleScope(source.path, module, self)
+                self._scopes[source.path] = ModuleScope(source.path, module, self, source.text)
         return self._scopes[source.path]
 
     def module(self, name: str, level: int, importer: str) -> AbstractValue:

@@ -614,9 +614,9 @@ def _zero_iterations(m: Machine, flow: Flow) -> Flow:
     """A body that always leaves: record it, and go on as if there had been no iteration."""
     m.leave(Exit(flow, m.guard, {}, m.host))
     m.serial += 1
-    pair = (("zero", m.serial), False)
-    m.deaths[pair] = flow
-    m.guard = m.guard | {pair}
+    left = -m.condition(("zero", m.serial))
+    m.deaths[left] = flow
+    m.guard = m.guard | {left}
     return Flow.NEXT
 
 
@@ -684,7 +684,7 @@ def _try(m: Machine, statement: p.Try) -> Flow:
 
         if kind is not None and position > 2:
             break
-        arms.append((frozenset({(("handler", number, position), True)}), handler))
+        arms.append((frozenset({m.condition(("handler", number, position))}), handler))
     flow = m.branch(arms) if len(arms) > 1 else body()
     if statement.final:
         final = execute_block(m, statement.final)

@@ -41,11 +41,26 @@ ABSENT = Known(Ellipsis)
 """An element that is not there on this path."""
 
 
-@dataclass(frozen=True, slots=True)
 class Unknown(AbstractValue):
     """A value that could not be computed. `key` says where it came from and is its identity."""
 
-    key: tuple[Any, ...]
+    __match_args__ = ("key",)
+    __slots__ = ("_hash", "key")
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+        self._hash = hash(key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Unknown) and self._hash == other._hash and self.key == other.key
+        )
+
+    def __repr__(self) -> str:
+        return f"Unknown{self.key!r}"
 
     @property
     def name(self) -> str:
@@ -213,4 +228,4 @@ def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[
 
 def exclusive_with_itself(guard: graph.Guard) -> bool:
     """Return whether a guard contradicts itself, so that nothing executes under it."""
-    return any((condition, not outcome) in guard for condition, outcome in guard)
+    return any(-condition in guard for condition in guard)
