@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -69,17 +70,15 @@ class _Painter:
 
     def block(self, lead: str, title: str, text: str, gutter: int) -> Iterator[str]:
         """Yield a titled paragraph, wrapped to the terminal."""
-        import textwrap
-
         indent = gutter + len(title) + 5
-        lines = [
-            piece
-            for line in text.split("\n")
-            for piece in (textwrap.wrap(line, self.width - indent) if self.width else [line]) or [""]
-        ]
+        lines = [piece for line in text.split("\n") for piece in self.wrap(line, indent)]
         yield f"{lead}{self.style.bold(f'{title}:')} {lines[0]}"
         for line in lines[1:]:
             yield f"{' ' * indent}{line}"
+
+    def wrap(self, text: str, indent: int) -> list[str]:
+        """Return text in lines that fit behind an indent."""
+        return textwrap.wrap(text, max(self.width - indent, 20)) or [""] if self.width else [text]
 
     def snippet(self, marks: Sequence[Mark], gutter: int) -> Iterator[str]:
         """Yield the rows that the marks span, each followed by its underlines; a gap is three dots."""
@@ -106,9 +105,13 @@ class _Painter:
                 begin, end = max(begin - shift, 0), min(max(end - shift, 1), _width(text))
                 sign = ("^" if mark.main else "-") * max(end - begin, 1)
                 label = mark.label if row == _shown_rows(mark.at)[-1] else ""
-                painted = self.style.paint("1;31", sign) if mark.main else self.style.note(sign)
-                said = self.style.paint("1;31", label) if mark.main else self.style.note(label)
-                yield f"{bar} {' ' * begin}{painted}{' ' if label else ''}{said}".rstrip()
+                paint = self.style.main if mark.main else self.style.note
+                fits = not self.width or gutter + 4 + begin + len(sign) + _width(label) < self.width
+                yield f"{bar} {' ' * begin}{paint(sign)}{' ' + paint(label) if label and fits else ''}"
+                if label and not fits:
+                    yield from (
+                        f"{bar} {' ' * begin}{paint(part)}" for part in self.wrap(label, gutter + 3 + begin)
+                    )
         yield bar
 
     def source_row(self, row: int, text: str, gutter: int) -> str:
@@ -118,7 +121,7 @@ class _Painter:
     def crop(self, text: str, start: int) -> tuple[str, int]:
         """Return the part of a long line that holds column `start`, and how many columns were cut at the left."""
         room = self.width - 12 if self.width else 200
-        if _width(text) <= max(room, 200 if not self.width else room):
+        if _width(text) <= room:
             return text, 0
         cut = max(start - 20, 0) if start > room - 20 else 0
         return text[cut : cut + room], cut

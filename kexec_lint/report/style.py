@@ -31,6 +31,10 @@ class Style:
         """Return a piece of the frame around source: arrows, bars, row numbers."""
         return self.paint("1;34", text)
 
+    def main(self, text: str) -> str:
+        """Return what marks the place of the finding itself."""
+        return self.paint("1;31", text)
+
     def note(self, text: str) -> str:
         """Return what marks a place that explains the finding."""
         return self.paint("1;36", text)
