@@ -44,7 +44,9 @@ def _code(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape what Markdown would take as markup outside of code spans; names with `_`, `*`, `<` and `|` stay readable."""
+    """Escape what Markdown would take as markup outside of code spans; names with `_`, `*`, `<` and `|` stay
+    readable.
+    """
     pieces = text.replace("\n", " ").split("`")
     if len(pieces) % 2 == 0:
         pieces = [text.replace("\n", " ").replace("`", "'")]

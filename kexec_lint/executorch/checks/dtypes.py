@@ -1,0 +1,134 @@
+"""EXT110, 111, 112: a dtype-selective build that lacks a scalar type a kernel is called or computes with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kexec_lint.executorch.build import Build
+from kexec_lint.executorch.keys import FLOAT, REDUCED, SCALAR_TYPES, dtype_name
+from kexec_lint.executorch.program import Call, Program
+from kexec_lint.executorch.registration import finding, place
+from kexec_lint.findings import Confidence, Finding, Location, Severity
+
+# Types that promoteTypes orders among themselves: Byte with a signed type gives the next wider signed one.
+_INTEGERS = {0: 8, 1: 8, 2: 16, 3: 32, 4: 64}
+_ORDER = [11, 0, 1, 2, 3, 4, 5, 15, 6, 7]  # Bool, Byte … Long, Half, BFloat16, Float, Double
+
+
+def promote(left: int, right: int) -> int | None:
+    """Return the type of a mixed operation as `promoteTypes`, None outside the real types and Bool."""
+    if left == right:
+        return left
+    if left not in _ORDER or right not in _ORDER:
+        return None
+    if {left, right} == set(REDUCED):
+        return FLOAT
+    if {left, right} == {0, 1}:
+        return 2  # Byte with Char: Short
+    return max(left, right, key=_ORDER.index)
+
+
+def compute_type(call: Call) -> int | None:
+    """Return the type a kernel with `get_compute_type` computes in: that of its inputs, Float for Half and
+    BFloat16.
+
+    The tensors of a key are the inputs, then the out tensor as argument and as result.
+    """
+    inputs = [dtype for dtype, _, listed in call.tensors[:-2] if not listed]
+    if call.operator.startswith("aten::where") and len(inputs) == 3:
+        inputs = inputs[1:]
+    common: int | None = inputs[0] if inputs else None
+    for dtype in inputs[1:]:
+        common = promote(common, dtype) if common is not None else None
+    return FLOAT if common in REDUCED else common
+
+
+def missing_dtypes(program: Program, build: Build) -> Iterator[tuple[Call, str, int, bool]]:
+    """Yield (call, name checked, scalar type, whether only the computation needs it) for what the header lacks."""
+    checked = build.release.dtype_checked
+    seen: set[tuple[str, int]] = set()
+    for call in sorted(program.calls, key=lambda entry: (entry.operator, entry.key)):
+        name = checked.get(call.operator)
+        if name is None or not build.has(call.operator):
+            continue
+        kept = build.dtypes.get(name, frozenset())
+        if kept is None:
+            continue
+        own = {dtype for dtype, _, _ in call.tensors}
+        compute = compute_type(call) if call.operator in build.release.float_compute else None
+        wanted = [(dtype, False) for dtype in sorted(own)]
+        if compute is not None and compute not in own:
+            wanted.append((compute, True))
+        for dtype, computing in wanted:
+            if (dtype >= len(SCALAR_TYPES) or SCALAR_TYPES[dtype] not in kept) and (
+                call.operator,
+                dtype,
+            ) not in seen:
+                seen.add((call.operator, dtype))
+                yield call, name, dtype, computing
+
+
+def check(program: Program, build: Build) -> Iterator[Finding]:
+    """Yield EXT110 and EXT111; without word on dtype selection they are only possible."""
+    confidence = Confidence.CERTAIN if build.dtype_selective else Confidence.POSSIBLE
+    if build.dtype_selective is None and not build.selective:
+        return
+    for call, name, dtype, computing in missing_dtypes(program, build):
+        at = _entry(build, call.operator)
+        kept = build.dtypes.get(name)
+        listed = ", ".join(sorted(kept)) if kept else "none"
+        condition = "" if build.dtype_selective else "if the build is dtype-selective: "
+        if computing:
+            own = ", ".join(dtype_name(number) for number in sorted({d for d, _, _ in call.tensors}))
+            yield finding(
+                "EXT111",
+                f"{condition}{call.operator} computes {own} tensors in {dtype_name(dtype)}, which is not selected "
+                f"({listed}): the program aborts with `dtype '{dtype}' not selected for operator {name}`",
+                at,
+                help=f'add "v1/{dtype};" to the keys of {call.operator}, or switch dtype selection off',
+                operator=call.operator,
+                model=program.path,
+                confidence=confidence,
+            )
+        else:
+            other = f" (the kernel asks for {name})" if name != call.operator.removeprefix("aten::") else ""
+            yield finding(
+                "EXT110",
+                f"{condition}{program.path} calls {call.operator} with {dtype_name(dtype)} tensors, selected are "
+                f"{listed}{other}: the program aborts",
+                at,
+                help=f'add "v1/{dtype};" to the keys of {call.operator}',
+                operator=call.operator,
+                model=program.path,
+                confidence=confidence,
+            )
+
+
+def ineffective(build: Build, programs: list[Program]) -> Iterator[Finding]:
+    """Yield EXT112 for a dtype-selective build whose operators are built for all dtypes all the same."""
+    if build.dtype_selective is None:
+        return
+    used = {operator for program in programs for operator in program.operators} & build.registered.keys()
+    inert = sorted(
+        operator for operator in used & build.release.portable if operator not in build.release.dtype_checked
+    )
+    if not inert:
+        return
+    found = finding(
+        "EXT112",
+        f"dtype selection does nothing for {len(inert)} of {len(used)} operators: their kernels of executorch "
+        f"{build.release.version} have no check ({', '.join(inert[:4])}{', …' if len(inert) > 4 else ''})",
+        build.dtype_selective,
+        help="no harm; do not expect a smaller binary from these",
+        build=build.name,
+    )
+    yield replace(found, severity=Severity.INFO)
+
+
+def _entry(build: Build, operator: str) -> Location:
+    """Return the line of the operator's keys in the selection."""
+    for entry in build.selection:
+        if entry.operator == operator:
+            return entry.keys_at or entry.at
+    return build.dtype_selective or (build.parts[0].at if build.parts else place(build.name))

@@ -1,0 +1,1 @@
+"""Readers of what a build registers, one module a format; `detect` tells which."""
