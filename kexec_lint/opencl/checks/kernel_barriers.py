@@ -10,13 +10,14 @@ from functools import lru_cache
 
 from kexec_lint.findings import Confidence
 from kexec_lint.opencl.kernels import read_units
-from kexec_lint.opencl.kernels.execute import Event, GaveUp, Guard, Poll, Walk
+from kexec_lint.opencl.kernels.execute import execute
 from kexec_lint.opencl.kernels.merge import required_size
 from kexec_lint.opencl.kernels.ownership import Judge
 from kexec_lint.opencl.kernels.symbolic import Dep, dimension
-from kexec_lint.opencl.kernels.syntax import Function
-from kexec_lint.opencl.kernels.unit import Unit
+from kexec_lint.opencl.kernels.walk import Event, GaveUp, Guard, Poll, Walk
 
+MAX_STEPS = 60_000
+"""Steps of the symbolic walk after which the rest of a text's kernels is not judged (about a second)."""
 MAX_PAIRS = 40_000
 """Reads times writes of one parameter beyond which a kernel is not judged."""
 NEEDLES = {"OCL401": ("barrier", "mem_fence", "while", "for"), "OCL402": ("barrier",)}
@@ -46,6 +47,7 @@ def kernel_issues(text: str) -> tuple[KernelIssue, ...]:
         return ()
     found: dict[tuple[str, tuple[int, int]], KernelIssue] = {}
     seen: set[tuple[str, ...]] = set()
+    steps = 0
     for unit in read_units(text)[0]:
         for place in unit.kernels():
             functions = unit.reachable(place)
@@ -54,25 +56,21 @@ def kernel_issues(text: str) -> tuple[KernelIssue, ...]:
                 continue
             seen.add(key)
             function = unit.function(place)
-            if function.sound and function.known_signature:
-                for issue in _examine(unit, function, required_size(unit, place)):
-                    found.setdefault((issue.code, issue.span), issue)
+            if not function.sound or not function.known_signature or steps > MAX_STEPS:
+                continue
+            try:
+                walk = execute(unit, function, required_size(unit, place))
+            except (GaveUp, RecursionError):
+                steps += MAX_STEPS // 4
+                continue
+            steps += walk.steps
+            for issue in (*_divergence(walk), *_not_global(walk), *_polling(walk)):
+                found.setdefault((issue.code, issue.span), issue)
     return tuple(sorted(found.values(), key=lambda issue: (issue.span, issue.code)))
 
 
 _CANDIDATE = re.compile(r"\b(work_group_)?barrier\s*\(|mem_fence\s*\(|\bwhile\s*\(|\bfor\s*\(\s*;\s*;|\bbreak\b")
 """What a kernel or a helper of it must hold to have one of these issues: a barrier, a fence, or a polling loop."""
-
-
-def _examine(unit: Unit, function: Function, required: tuple[int, int, int] | None) -> Iterator[KernelIssue]:
-    walk = Walk(unit, function, required)
-    try:
-        walk.run()
-    except (GaveUp, RecursionError):
-        return
-    yield from _divergence(walk)
-    yield from _not_global(walk)
-    yield from _polling(walk)
 
 
 def _quote(walk: Walk, start: int, end: int) -> str:
@@ -91,8 +89,8 @@ def _span(walk: Walk, node: Event | Guard | Poll) -> tuple[int, int]:
 def _divergence(walk: Walk) -> Iterator[KernelIssue]:
     """Yield barriers that some work-items of a group may not reach, or not equally often.
 
-    OpenCL C specification, "Synchronization Functions": all work-items of the group must execute the barrier before
-    any may go on; inside a conditional, all must enter it if any does; inside a loop, all in each iteration.
+    OpenCL C specification, "Synchronization Functions": all work-items of the group must execute the barrier
+    before any may go on; in a conditional, all must enter it if any does; in a loop, all in each iteration.
     """
     done: set[int] = set()
     for event in walk.events:
@@ -104,8 +102,8 @@ def _divergence(walk: Walk) -> Iterator[KernelIssue]:
         done.add(reason.start)
         condition = _quote(walk, reason.start, reason.end)
         why = {
-            "if": f"the condition `{condition}` differs between work-items of one work-group",
-            "loop": f"the loop condition `{condition}` gives the work-items of one work-group different numbers of iterations",
+            "if": f"`{condition}` differs between work-items of one work-group",
+            "loop": f"work-items of one work-group make different numbers of iterations of `{condition}`",
             "exit": f"work-items leave early where `{condition}` {'fails' if reason.holds else 'holds'}",
         }[reason.kind]
         what = "barrier() is not reached by all work-items"
@@ -120,10 +118,10 @@ def _divergence(walk: Walk) -> Iterator[KernelIssue]:
             kernel=walk.function.name,
             span=span,
             message=f"{what}: {why}",
-            help="Move the barrier out of the condition, or let every work-item of the group take part and guard only "
-            "the work between the barriers.",
+            help="Move the barrier out of the condition, or let every work-item of the group take part and guard "
+            "only the work between the barriers.",
             related=tuple(related),
-            confidence=Confidence.CERTAIN if reason.value.deps & Dep.LOCAL else Confidence.LIKELY,
+            confidence=Confidence.LIKELY,
             many_groups=False,
         )
 
@@ -131,8 +129,8 @@ def _divergence(walk: Walk) -> Iterator[KernelIssue]:
 def _divergent(walk: Walk, guard: Guard) -> bool:
     """Say whether a condition surely can differ between work-items of one group.
 
-    A global id counts only in dimensions in which the kernel's groups have more than one item as far as its local ids
-    tell: `row = get_global_id(1)` beside `get_local_id(0)` alone is one row a group.
+    A global id counts only in dimensions in which the kernel's groups have more than one item as far as its local
+    ids tell: `row = get_global_id(1)` beside `get_local_id(0)` alone is one row a group.
     """
     deps = guard.value.deps
     if deps & Dep.MAYBE:
@@ -149,8 +147,8 @@ def _divergent(walk: Walk, guard: Guard) -> bool:
 # --- OCL401
 
 _SPLIT = (
-    "Split the kernel here and launch the rest as a second kernel: an in-order queue, or the first launch's event in "
-    "the second's wait list, orders the two."
+    "Split the kernel here and launch the rest as a second kernel: an in-order queue, or the first launch's event "
+    "in the second's wait list, orders the two."
 )
 
 
@@ -267,7 +265,7 @@ def _polling(walk: Walk) -> Iterator[KernelIssue]:
             code="OCL401",
             kernel=walk.function.name,
             span=_span(walk, poll),
-            message=f"this loop waits for another work-group to change `{what}`, which nothing guarantees to run or to be seen",
+            message=f"this loop waits for another work-group to change `{what}`, and that may never be seen",
             help=f"Work-groups need not run at the same time, and a plain read need not see their writes. {_SPLIT}",
             related=(("written here", _span(walk, writes[0])),),
             confidence=Confidence.LIKELY,

@@ -12,7 +12,7 @@ from kexec_lint.opencl.kernels.condition import evaluate
 
 MAX_CONFIGURATIONS = 6
 MAX_WORK = 3_000_000
-"""Characters copied and macro tokens handled for one text; beyond, it counts as not understood (about three seconds)."""
+"""Characters copied and macro tokens handled for one text (about three seconds); beyond, it is not understood."""
 
 ADDRESS_SPACES = {"global", "constant", "local", "private", "generic"}
 ACCESS = {"read_only", "write_only", "read_write"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kexec_lint.opencl.kernels import functions
 from kexec_lint.opencl.kernels.access import Summary, summarise
 from kexec_lint.opencl.kernels.lower import lower
@@ -31,6 +33,17 @@ class Unit:
         if text.body[0] not in self._lowered:
             self._lowered[text.body[0]] = lower(self.expanded, text, self.types)
         return self._lowered[text.body[0]]
+
+    def reachable(self, text: functions.Text) -> list[functions.Text]:
+        """Return a kernel and the functions whose names occur in its body or, in turn, in theirs."""
+        found, stack = [text], [text]
+        names = {other.name for other in self.texts}
+        while stack:
+            words = set(re.findall(r"[A-Za-z_]\w*", self.expanded.text[slice(*stack.pop().body)])) & names
+            fresh = [other for other in self.texts if other.name in words and other not in found]
+            found += fresh
+            stack += fresh
+        return found
 
     def find(self, name: str, arity: int) -> Function | None:
         """Return the only function of that name and number of parameters, else None."""
