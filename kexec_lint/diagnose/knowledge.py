@@ -54,6 +54,8 @@ class Entry:
     next_steps: tuple[str, ...]
     sources: tuple[str, ...]
     pattern: str | None = None
+    near: str | None = None
+    """A further pattern that must match within a few lines."""
     needles: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
@@ -84,6 +86,10 @@ class Family:
     needles: tuple[tuple[str, ...], ...]
     ignore: str | None
     codes: tuple[Code, ...]
+    nearby: str | None = None
+    """A bare code, which counts where `context` stands within a few lines of it."""
+    nearby_needles: tuple[str, ...] = ()
+    context: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Code]:
@@ -211,6 +217,8 @@ def _entries(path: Path, data: dict[str, Any]) -> list[dict[str, Any]]:
         if (pattern := entry.get("pattern")) is not None:
             entry["pattern"] = bounded(pattern)
             entry["needles"] = _needles(where, entry["pattern"])
+        if (near := entry.get("near")) is not None:
+            entry["near"] = bounded(near)
         found.append({name: entry[name] for name in Entry.__dataclass_fields__ if name in entry})
     return found
 
@@ -248,7 +256,15 @@ def _family(path: Path, data: dict[str, Any]) -> dict[str, Any]:
         "needles": [_needles(str(path), spelling) for spelling in spellings],
         "ignore": data.get("ignore"),
         "codes": codes,
+        **_nearby(path, data.get("nearby")),
     }
+
+
+def _nearby(path: Path, rule: dict[str, str] | None) -> dict[str, Any]:
+    if rule is None:
+        return {}
+    pattern = bounded(rule["pattern"])
+    return {"nearby": pattern, "nearby_needles": _needles(str(path), pattern), "context": bounded(rule["context"])}
 
 
 def _thaw(raw: dict[str, Any]) -> Knowledge:

@@ -18,6 +18,9 @@ from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge, folded
 MOST_LINES = 500
 """Lines recorded for one entry; a log that repeats a message a million times needs no more evidence."""
 
+NEAR = 3
+"""Lines around a bare code in which its family must be spoken of."""
+
 
 @dataclass(frozen=True)
 class Hit:
@@ -26,6 +29,8 @@ class Hit:
     entry: Entry
     index: int
     fields: dict[str, str] = field(default_factory=dict, hash=False)
+    by_number: bool = False
+    """Found by a bare number, which counts less than a name or words on the same line."""
 
 
 @cache
@@ -43,8 +48,11 @@ def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:
 
     def offer(hit: Hit) -> None:
         held = best.get(hit.index)
-        if held is None or knowledge.rank[hit.entry.id] < knowledge.rank[held.entry.id]:
+        if held is None or weight(hit) < weight(held):
             best[hit.index] = hit
+
+    def weight(hit: Hit) -> tuple[bool, bool, int]:
+        return hit.entry.last, hit.by_number, knowledge.rank[hit.entry.id]
 
     for entry in knowledge.entries:
         if entry.pattern is not None and any(needle in blob for needle in entry.needles):
@@ -55,6 +63,10 @@ def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:
             if any(needle in blob for needle in literals):
                 for hit in _family_hits(knowledge, family, spelling, literals, blob, starts, lines):
                     offer(hit)
+        if family.nearby is not None and any(needle in blob for needle in family.nearby_needles):
+            for hit in _nearby_hits(knowledge, family, blob, starts, lines):
+                if hit.index not in best:
+                    best[hit.index] = hit
     return [best[index] for index in sorted(best)]
 
 
@@ -64,7 +76,7 @@ def _entry_hits(entry: Entry, blob: str, starts: list[int], lines: Sequence[Line
     found = 0
     for index in _holding(entry.needles, blob, starts):
         match = search(lines[index].text)
-        if match is not None:
+        if match is not None and (entry.near is None or _spoken(entry.near, index, lines)):
             yield Hit(entry, index, _fields(match))
             found += 1
             if found >= MOST_LINES:
@@ -88,11 +100,40 @@ def _family_hits(
         for match in pattern.finditer(text):
             code = code_of(family, match)
             if code is not None and not ignored(text):
-                yield Hit(knowledge.by_id[code.entry], index, {**_fields(match), **describe(code)})
+                fields = {**_fields(match), **describe(code)}
+                yield Hit(knowledge.by_id[code.entry], index, fields, "code" in _fields(match))
                 found += 1
                 break
         if found >= MOST_LINES:
             return
+
+
+def _nearby_hits(
+    knowledge: Knowledge, family: Family, blob: str, starts: list[int], lines: Sequence[Line]
+) -> Iterator[Hit]:
+    """Yield hits of bare codes on lines near which the family is spoken of."""
+    assert family.nearby is not None
+    assert family.context is not None
+    search = _compiled(family.nearby).search
+    ignored = _compiled(family.ignore).search if family.ignore else lambda text: None
+    found = 0
+    for index in _holding(family.nearby_needles, blob, starts):
+        text = lines[index].text
+        match = search(text)
+        code = code_of(family, match) if match is not None else None
+        if match is None or code is None or ignored(text):
+            continue
+        if _spoken(family.context, index, lines):
+            yield Hit(knowledge.by_id[code.entry], index, {**_fields(match), **describe(code)})
+            found += 1
+            if found >= MOST_LINES:
+                return
+
+
+def _spoken(pattern: str, index: int, lines: Sequence[Line]) -> bool:
+    """Return whether `pattern` matches on a line or within `NEAR` lines of it."""
+    search = _compiled(pattern).search
+    return any(search(line.text) for line in lines[max(0, index - NEAR) : index + NEAR + 1])
 
 
 def code_of(family: Family, match: re.Match[str]) -> Code | None:
@@ -101,7 +142,7 @@ def code_of(family: Family, match: re.Match[str]) -> Code | None:
     if name := groups.get("name"):
         return family.by_name.get(name.upper())
     if number := groups.get("code"):
-        return family.by_number.get(int(number, 16 if number.lower().startswith("0x") else 10))
+        return family.by_number.get(_number(number))
     if text := groups.get("text"):
         return family.by_text.get(folded(text))
     return None
@@ -130,3 +171,9 @@ def _holding(literals: Sequence[str], blob: str, starts: list[int]) -> list[int]
             found.add(index)
             at = blob.find(needle, starts[index + 1])
     return sorted(found)
+
+
+def _number(text: str) -> int:
+    """Return the value of a spelled code; ExecuTorch's Python API prints `0x:14`."""
+    digits = text.lower().replace("0x:", "0x")
+    return int(digits, 16 if digits.startswith("0x") else 10)
