@@ -191,6 +191,8 @@ class HostPoint(Node):
     mapping: Mapping | None = None
     covers: int = -1
     """Every command up to this index may be complete here, by way of this point."""
+    memory: Memory | None = None
+    """What a "release" gives back."""
 
 
 @dataclass(eq=False)
@@ -279,6 +281,9 @@ class Mapping:
     invalidates: bool = False
     unmap: Command | None = None
     unmapped: list[tuple[Site, Guard, int]] = field(default_factory=list)
+    """Where it ends: site, guard and index of each unmap command."""
+    escaped: bool = False
+    """It was given to code that cannot be seen, which may unmap it."""
 
 
 class Conflict(NamedTuple):
@@ -410,10 +415,15 @@ class Remark:
     guard: Guard = frozenset()
 
 
+def overlap(first: Access, second: Access) -> bool:
+    """Return whether two accesses of one root object may touch the same bytes."""
+    a, b = first.extent, second.extent
+    return a is None or b is None or (a[0] < b[1] and b[0] < a[1])
+
+
 def _hazard(first: Access, second: Access) -> str | None:
     """Name the hazard between two accesses of one root object, or None if they cannot conflict."""
-    a, b = first.extent, second.extent
-    if a is not None and b is not None and (a[1] <= b[0] or b[1] <= a[0]):
+    if not overlap(first, second):
         return None
     if first.atomic and second.atomic:
         return None

@@ -7,7 +7,7 @@ from functools import cache
 
 from kexec_lint.opencl.checks.evidence import CHECKS, Check
 
-MODULES = ("ordering", "remarks")
+MODULES = ("ordering", "aliases", "mapping", "svm", "remarks")
 """The rule families, in the order of their codes."""
 
 

@@ -36,6 +36,7 @@ def _kernel_pair(
         earlier.kind == later.kind == "kernel"
         and first.position is not None
         and first.position == second.position
+        and first.memory is second.memory
         and _same_kernel(earlier, later)
     )
     if alike:

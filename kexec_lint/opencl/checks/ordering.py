@@ -38,6 +38,8 @@ def unordered(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield one finding for each later command or access that nothing orders after a conflicting command."""
     found: dict[int, list[tuple[Confidence, g.Conflict]]] = {}
     for conflict in graph.conflicts():
+        if conflict.first.role == "mapping" and getattr(conflict.earlier, "kind", "") == "unmap":
+            continue  # a mapped array used after its end is OCL204
         confidence = judge(graph, conflict)
         if confidence is not None:
             found.setdefault(conflict.later.index, []).append((confidence, conflict))

@@ -39,6 +39,12 @@ def name(node: g.Node) -> str:
     return nouns.get(node.kind, "the command")
 
 
+def start(node: g.Node) -> str:
+    """Name a command or host access at the beginning of a sentence."""
+    words = name(node)
+    return words[0].upper() + words[1:]
+
+
 def row(site: g.Site, against: g.Site | None = None) -> int:
     """Return the row of a site for a sentence."""
     return place(site, against).span.row

@@ -620,7 +620,7 @@ def _buffer(
     elif exact and "WRITE_ONLY" in names:
         memory.access = "write"
     if hostbuf != NONE:
-        if "USE_HOST_PTR" in names:
+        if "USE_HOST_PTR" in names and not (isinstance(hostbuf, Object) and hostbuf.state.get("part")):
             behind = host.memory(m, hostbuf)
             if behind is None and isinstance(hostbuf, Unknown):
                 behind = next(commands.memory_of(m, hostbuf, "host"))[0]
@@ -672,10 +672,16 @@ def _svm(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receive
 def _svm_array(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
+    bound = arguments.bind(row.params)
     made = host.make(m, span, "SVM array", initialised=False)
-    made.model.kind = "svm-fine" if row.does == "svm_array_fine" else "svm"
+    flags = bound.get("flags")
+    coarse = row.does == "svm_array"
+    if flags is not None:
+        names = flags.value if isinstance(flags, Known) and isinstance(flags.value, frozenset) else None
+        coarse = names is not None and "SVM_FINE_GRAIN_BUFFER" not in names
+    made.model.kind = "svm" if coarse else "svm-fine"
     made.state["as_svm"] = True
-    queue = arguments.bind(row.params).get("queue", NONE)
+    queue = bound.get("queue", NONE)
     made.model.queue = commands.queue_model(m, queue) if queue != NONE else None
     return made
 
@@ -716,7 +722,7 @@ def _release_memory(
     """`memory.release()`: deferred by the runtime for memory objects, immediate for SVM."""
     assert isinstance(receiver, Object)
     memory: g.Memory = receiver.model
-    point = m.point("release", span, what="release")
+    point = m.point("release", span, what="release", memory=memory)
     if memory.kind.startswith("svm") and memory.queue is None:
         point.accesses.append(g.Access(memory, False, True, role="free"))
     return NONE

@@ -178,6 +178,8 @@ def method(m: Machine, receiver: AbstractValue, name: str, arguments: Arguments,
         return _dict_method(m, receiver, name, arguments)
     if receiver.kind == "path":
         return _path_method(m, receiver, name, arguments)
+    if receiver.kind == "map" and name == "release":
+        return effects.unmap(m, receiver, arguments, span)
     if receiver.kind in ("host", "map"):
         return _array_like_method(m, receiver, name, arguments, span)
     if receiver.kind == "mapping":

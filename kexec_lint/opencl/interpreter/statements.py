@@ -304,6 +304,10 @@ def released(m: Machine, value: AbstractValue, span: p.Span) -> None:
         case Object(kind="memory" | "array") if value.model.pool is not None or value.state.get("svm_allocation"):
             if not held(m, value):
                 _memory_dies(m, value, span)
+        case Object(kind="map" | "mapping"):
+            mapping: g.Mapping = value.model
+            if mapping in m.graph.mappings and not mapping.unmapped and not held(m, value):
+                effects.unmap(m, value, calls.Arguments(), span)
         case Object(kind="list" | "set" | "dict"):
             if m.nannies and not held(m, value):
                 for element in list(calls.leaves(m, value)):
@@ -322,7 +326,8 @@ def _memory_dies(m: Machine, value: Object, span: p.Span) -> None:
     if m.scratch:
         return
     memory: g.Memory = value.model
-    point = m.point("release", span, what="freed to its pool" if memory.pool is not None else "freed")
+    what = "freed to its pool" if memory.pool is not None else "freed"
+    point = m.point("release", span, what=what, memory=memory)
     memory.released = point.site
     if memory.pool is None and memory.queue is None:
         point.accesses.append(g.Access(memory, False, True, role="free"))
@@ -409,6 +414,10 @@ def release_locals(m: Machine, frame: Frame, result: AbstractValue, span: p.Span
 
 
 def _mortal(value: AbstractValue) -> bool:
+    if isinstance(value, TupleValue):
+        return any(_mortal(item) for item in value.items)
+    if isinstance(value, Object) and value.kind == "map":
+        return not value.model.unmapped
     return (
         isinstance(value, Object)
         and isinstance(value.model, g.Memory)
