@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kexec_lint import rulebook
 from kexec_lint.findings import Confidence, Finding, Location, Related, Severity
-from kexec_lint.opencl import checks
+from kexec_lint.opencl import checks, kernel_sources
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence, place
@@ -20,12 +20,13 @@ def scan_python(source: Source, project: Project, options: Options) -> FileResul
         analysis = analyse(source, project, options)
     except SyntaxProblem as problem:
         return FileResult(notes=[f"not valid Python, {problem}"])
-    return FileResult(findings=list(findings(analysis, source, options)), notes=analysis.notes)
+    found = [*findings(analysis, source, options), *kernel_sources.of_strings(source, analysis.graphs, options)]
+    return FileResult(findings=found, notes=analysis.notes)
 
 
 def scan_kernels(source: Source, options: Options) -> FileResult:
     """Judge a file of OpenCL C."""
-    return FileResult()
+    return FileResult(findings=list(kernel_sources.of_file(source, options)))
 
 
 def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ MAX_STEPS = 60_000
 """Steps of the symbolic walk after which the rest of a text's kernels is not judged (about a second)."""
 MAX_PAIRS = 40_000
 """Reads times writes of one parameter beyond which a kernel is not judged."""
-NEEDLES = {"OCL401": ("barrier", "mem_fence", "while", "for"), "OCL402": ("barrier",)}
 
 
 @dataclass(frozen=True)
@@ -265,8 +264,8 @@ def _polling(walk: Walk) -> Iterator[KernelIssue]:
             code="OCL401",
             kernel=walk.function.name,
             span=_span(walk, poll),
-            message=f"this loop waits for another work-group to change `{what}`, and that may never be seen",
-            help=f"Work-groups need not run at the same time, and a plain read need not see their writes. {_SPLIT}",
+            message=f"this loop waits for another work-group to change `{what}`, and may never see it",
+            help=f"Work-groups need not run at the same time, and a plain read need not see writes. {_SPLIT}",
             related=(("written here", _span(walk, writes[0])),),
             confidence=Confidence.LIKELY,
             many_groups=True,
