@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kexec_lint.engine.patterns import DEFAULT_EXCLUDE, Patterns, gitignore, ignored
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A file to check: its absolute path and the name that reports show."""
 
     path: str
     shown: str
 
 
-@dataclass
 class Discovery:
     """Targets in a fixed order, folders that were walked, and one line for each thing that could not be."""
 
-    targets: list[Target] = field(default_factory=list)
-    roots: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.targets: list[Target] = []
+        self.roots: list[str] = []
+        self.notes: list[str] = []
+        self.missing: list[str] = []
 
 
 def shown(path: str, start: str) -> str:
@@ -65,9 +64,9 @@ def discover(
             if not os.path.exists(absolute):
                 found.notes.append(f"{shown(absolute, start)}: dangling link, not checked")
                 continue
-            if _suffix(absolute) not in suffixes:
+            if suffix(absolute) not in suffixes:
                 found.notes.append(
-                    f"{shown(absolute, start)}: no executor reads {_suffix(absolute) or 'such'} files, not checked"
+                    f"{shown(absolute, start)}: no executor reads {suffix(absolute) or 'such'} files, not checked"
                 )
                 continue
             files = [absolute]
@@ -82,8 +81,14 @@ def discover(
     return found
 
 
-def _suffix(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
+NAMED = frozenset({"buck", "targets", "cmakelists.txt", "cmakepresets.json"})
+"""Files known by their whole name, in lower case: the name takes the place of the suffix."""
+
+
+def suffix(path: str) -> str:
+    """Return what executors know a file by: its suffix, or its name if it is one of NAMED; in lower case."""
+    name = path[path.rfind(os.sep) + 1 :].lower()
+    return name if name in NAMED else os.path.splitext(name)[1]
 
 
 def _excluded(path: str, exclude: Callable[[str], Patterns], directory: bool) -> bool:
@@ -94,16 +99,18 @@ def _excluded(path: str, exclude: Callable[[str], Patterns], directory: bool) ->
     return not DEFAULT_EXCLUDE.isdisjoint(parts) or patterns.covers(path)
 
 
-@dataclass
 class _Walk:
-    """One walk over all named folders; a folder reached by a link is walked once, after the real ones."""
+    """One walk over all named folders; what links lead to is visited once, and not if it is walked anyway."""
 
-    start: str
-    suffixes: frozenset[str]
-    exclude: Callable[[str], Patterns]
-    notes: list[str]
-    roots: list[str] = field(default_factory=list)
-    visited: set[str] = field(default_factory=set)
+    def __init__(
+        self, start: str, suffixes: frozenset[str], exclude: Callable[[str], Patterns], notes: list[str]
+    ) -> None:
+        self.start = start
+        self.suffixes = suffixes
+        self.exclude = exclude
+        self.notes = notes
+        self.roots: list[str] = []
+        self.visited: set[str] = set()
 
     def files(self, root: str) -> Iterator[str]:
         """Yield the files under a named folder."""
@@ -129,7 +136,9 @@ class _Walk:
             for entry in listing:
                 name = entry.name
                 path = join((folder, name)) if folder != os.sep else folder + name
-                fits = "." in name and name[name.rfind(".") :].lower() in suffixes
+                fits = ("." in name and name[name.rfind(".") :].lower() in suffixes) or (
+                    name.lower() in NAMED and name.lower() in suffixes
+                )
                 if fits and self._takes_file(entry, path, stack, patterns):
                     yield path
                 elif name not in DEFAULT_EXCLUDE and self._is_folder(entry):

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:
     from kexec_lint.source import Executor
 
 EXECUTORS: dict[str, str] = {
     "aten": "kexec_lint.aten",
+    "executorch": "kexec_lint.executorch",
     "opencl": "kexec_lint.opencl",
 }
 """Name of an executor (also the folder of its pages under `rules/`) → its package, imported when needed."""
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """What decides whether an executor reads a file: its suffixes and literal needles."""
 
     name: str
@@ -60,6 +58,8 @@ def version(module: str) -> str:
     """Return what tells versions of an executor apart; the index digest already covers those of this package."""
     if module.startswith("kexec_lint."):
         return ""
+    import importlib.util
+
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None or not os.path.isfile(spec.origin):
         return ""

@@ -48,7 +48,7 @@ class Build:
         """Where to add a missing operator: the selection, or the first part."""
         for part in self.parts:
             if part.kind is Kind.SELECTION:
-                return part.selected[0].at if part.selected and not part.is_list else part.at
+                return part.selected[-1 if part.is_list else 0].at if part.selected else part.at
         return self.parts[0].at if self.parts else place(self.name)
 
     def has(self, operator: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,22 @@ from kexec_lint.engine.rules import Selection
 from kexec_lint.findings import Finding
 from kexec_lint.rulebook import Example, Rule
 
-SUFFIXES = {"python": ".py", "c": ".c", "cpp": ".cpp", "opencl": ".cl"}
+sys.path.insert(0, str(Path(__file__).parent.parent / "executorch"))
+
+import scenario
+
+SUFFIXES = {
+    "python": ".py",
+    "c": ".c",
+    "cpp": ".cpp",
+    "opencl": ".cl",
+    "yaml": ".yaml",
+    "cmake": ".cmake",
+    "starlark": ".bzl",
+}
 """Language of a fence → suffix of the file that the engine checks."""
 
 Runner = Callable[[Rule, Example, Path, Selection], list[Finding]]
-
 
 
 def _tree(rule: Rule, example: Example, folder: Path, selection: Selection) -> list[Finding]:
@@ -36,7 +48,7 @@ def _tree(rule: Rule, example: Example, folder: Path, selection: Selection) -> l
     return report.findings
 
 
-RUNNERS: dict[str, Runner] = {"tree": _tree}
+RUNNERS: dict[str, Runner] = {"tree": _tree, "opset": scenario.run}
 """Language of a fence → what runs it, for languages that are no source files of the engine."""
 
 
