@@ -50,7 +50,7 @@ def check(
             config=None if config is None else os.fspath(config),
             isolated=isolated,
             jobs=jobs,
-            cache_directory=cache.directory(),
+            cache_directory=cache.folder(),
             cache_results=use_cache,
         )
     )

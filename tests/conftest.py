@@ -44,7 +44,7 @@ def run(tmp_path: Path) -> Run:
     """Check paths; keyword arguments are those of Request."""
 
     def go(*paths: str, **options: Any) -> Report:
-        options.setdefault("cache_directory", tmp_path / "cache")
+        options.setdefault("cache_directory", str(tmp_path / "cache"))
         pool = options.pop("pool", None)
         return check(Request(paths=paths or (".",), **options), pool=pool)
 

@@ -17,7 +17,7 @@ from kexec_lint.source import FileResult, Options, Project, Source
 
 SUFFIXES = frozenset((".py", ".c", ".cl"))
 SCANNED: list[str] = []
-NAMES = {"OCL101": "missing-wait-edge", "OCL102": "partial-wait-list", "OCL110": "redundant-sync"}
+NAMES = {"OCL101": "missing-wait-edge", "OCL102": "partial-wait-list", "ATN206": "invisible-operator"}
 
 
 def needles(codes: frozenset[str]) -> frozenset[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections import Counter
@@ -123,7 +122,7 @@ def command(
         isolated=isolated,
         force_exclude=force_exclude,
         jobs=jobs,
-        cache_directory=cache.directory(cache_dir),
+        cache_directory=cache.folder(cache_dir),
         cache_results=not no_cache,
         stdin=_stdin(paths, stdin_filename),
     )
@@ -173,8 +172,8 @@ def _settings(request: Request) -> Iterator[str]:
         ("version", __version__),
         ("file", settings.file or "none (built-in settings)"),
         ("rules", " ".join(sorted(profile.codes)) or "none"),
-        ("confidence", profile.confidence.value),
-        ("assume-out-of-order", str(profile.options.assume_out_of_order).lower()),
+        ("confidence", profile.confidence),
+        ("assume-out-of-order", str(profile.assume_out_of_order).lower()),
         ("exclude", " ".join(settings.exclude) or "none beyond the built-in folders"),
         ("models", " ".join(settings.models) or "none"),
         ("cache", request.cache_directory or "none"),
@@ -261,8 +260,10 @@ def _write(
             _write_file(file, render(name, report, Context(start)))
     main = next((name for name, file in formats if file is None), "full")
     colour = output_file is None and _colour()
-    width = shutil.get_terminal_size().columns if output_file is None and sys.stdout.isatty() else 0
-    if statistics:
+    width = _width() if output_file is None and sys.stdout.isatty() else 0
+    if not report.findings and main in ("full", "concise"):
+        text = ""
+    elif statistics:
         text = _statistics(report, main)
     else:
         text = render(main, report, Context(start, colour, width))
@@ -281,6 +282,12 @@ def _write_file(file: str, text: str) -> None:
             out.write(text)
     except OSError as error:
         raise Failure(f"{file}: {(error.strerror or str(error)).lower()}, report not written") from None
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _colour() -> bool:

@@ -7,15 +7,10 @@ import json
 import re
 from typing import Any
 
+from kexec_lint.engine.check import LIMIT
 from kexec_lint.source import Source
 
-LIMIT = 5 * 1024 * 1024
-"""A longer file is not read: no one writes five megabytes of source by hand."""
-
-_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
 _PYTHON_MAGIC_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun")
-_MAGIC_LINE = re.compile(r"^(\s*)(?:[%!?].*|[\w.\[\]]+\?{1,2}\s*)$")
-_MAGIC_VALUE = re.compile(r"^(\s*[\w., ]+=\s*)[%!].*$")
 
 
 class Unreadable(ValueError):
@@ -51,7 +46,7 @@ def _text(data: bytes, python: bool) -> str:
 def _declared_encoding(data: bytes) -> str:
     """Return the encoding that one of the first two lines declares (PEP 263), or UTF-8."""
     for line in data.split(b"\n", 2)[:2]:
-        cookie = _COOKIE.match(line)
+        cookie = re.match(rb"[ \t\f]*#.*?coding[:=][ \t]*([-a-zA-Z0-9_.]+)", line)
         if cookie:
             name = cookie[1].decode("ascii")
             try:
@@ -126,10 +121,10 @@ def _is_python(lines: list[str]) -> bool:
 
 
 def _python_line(line: str) -> str:
-    magic = _MAGIC_LINE.match(line)
+    magic = re.match(r"(\s*)(?:[%!?].*|[\w.\[\]]+\?{1,2}\s*)$", line)
     if magic:
         return f"{magic[1]}pass"
-    return _MAGIC_VALUE.sub(r"\1None", line)
+    return re.sub(r"^(\s*[\w., ]+=\s*)[%!].*$", r"\1None", line)
 
 
 def _reason(error: Exception) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from kexec_lint.engine.rules import RuleEntry
 from kexec_lint.engine.suppressions import Suppression
-from kexec_lint.findings import Confidence, Finding, Location
+from kexec_lint.findings import Confidence, Finding, Location, Severity
 from kexec_lint.source import Source
 
 
@@ -45,4 +45,4 @@ def _nearest(code: str, rules: dict[str, RuleEntry]) -> str:
 
 def _engine_finding(rules: dict[str, RuleEntry], code: str, at: Location, message: str, help_: str) -> Finding:
     rule = rules[code]
-    return Finding(code, rule.name, rule.severity, Confidence.CERTAIN, message, at, help=help_)
+    return Finding(code, rule.name, Severity(rule.severity), Confidence.CERTAIN, message, at, help=help_)

@@ -5,42 +5,43 @@ It is rebuilt whenever a file of the package or a page changes, and read from th
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from dataclasses import dataclass, field
-from pathlib import Path
+import zlib
 from typing import Any
 
 from kexec_lint import __version__
 from kexec_lint.engine import executors
 from kexec_lint.engine.rules import RuleEntry
-from kexec_lint.findings import Severity
 
-PACKAGE = Path(__file__).parent.parent
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+_KEPT = 50  # sets of rules whose needles are kept
 
 
-@dataclass
 class Index:
-    """Rules by code, one note for each page that does not load, and what was learnt of executors."""
+    """Rules by code, one note for each page that does not load, one error for each executor that does not.
 
-    digest: str
-    rules: dict[str, RuleEntry] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    file: Path | None = None
-    _readers: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    `fingerprint` tells versions of this installation apart.
+    """
+
+    def __init__(self, fingerprint: str, file: str | None) -> None:
+        self.fingerprint = fingerprint
+        self.rules: dict[str, RuleEntry] = {}
+        self.notes: list[str] = []
+        self.errors: list[str] = []
+        self._file = file
+        self._readers: dict[str, dict[str, list[Any]]] = {}
 
     def readers(self, codes: frozenset[str]) -> list[executors.Reader]:
         """Return suffixes and needles of every executor for a set of rules."""
-        key = hashlib.blake2b(",".join(sorted(codes)).encode(), digest_size=16).hexdigest()
+        key = " ".join(sorted(codes))
         known = self._readers.get(key, {})
         result = []
         learnt = False
         for name, module in executors.EXECUTORS.items():
-            entry = known.get(name)
-            if entry is not None and entry[0] == module:
-                suffixes, needles = entry[1:]
+            if name in known and known[name][0] == module:
+                _, suffixes, needles = known[name]
                 needles = tuple(needle.encode("latin-1") for needle in needles)
                 result.append(executors.Reader(name, module, frozenset(suffixes), needles))
                 continue
@@ -50,52 +51,55 @@ class Index:
                 self.errors.append(f"{name}: internal error: {type(error).__name__}: {error}")
                 continue
             result.append(reader)
-            if module.startswith("kexec_lint."):  # only of our own modules does the digest tell when they change
+            if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
                 known[name] = [module, sorted(reader.suffixes), [n.decode("latin-1") for n in reader.needles]]
                 learnt = True
         if learnt:
-            if len(self._readers) > 50:
+            if len(self._readers) >= _KEPT:
                 self._readers.clear()
             self._readers[key] = known
             self.save()
         return result
 
+    def restore(self) -> bool:
+        """Read the index that an earlier run saved. Return whether there was one of this very installation."""
+        if self._file is None:
+            return False
+        try:
+            with open(self._file, encoding="utf-8") as file:
+                document = json.load(file)
+            if document["fingerprint"] != self.fingerprint:
+                return False
+            rules = [RuleEntry(*fields) for fields in document["rules"]]
+            self._readers = document["readers"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        self.rules = {rule.code: rule for rule in rules}
+        return True
+
     def save(self) -> None:
         """Write the index; a folder that cannot be written only costs time on the next run."""
-        if self.file is None or self.notes:
+        if self._file is None or self.notes:
             return
-        document = {
-            "digest": self.digest,
-            "rules": [[r.code, r.name, r.severity.value, r.default, r.family] for r in self.rules.values()],
-            "readers": self._readers,
-        }
-        temporary = self.file.with_name(f"{self.file.name}.{os.getpid()}")
+        document = {"fingerprint": self.fingerprint, "rules": list(self.rules.values()), "readers": self._readers}
+        temporary = f"{self._file}.{os.getpid()}"
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(document), encoding="utf-8")
-            temporary.replace(self.file)
+            os.makedirs(os.path.dirname(self._file), exist_ok=True)
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            os.replace(temporary, self._file)
         except OSError:
             return
 
 
-def load(directory: Path | None) -> Index:
-    """Return the index kept in the cache folder `directory` if it is of this very package, else a new one."""
-    digest = package_digest()
-    file = directory / "index.json" if directory else None
-    if file is not None:
-        try:
-            document = json.loads(file.read_bytes())
-            if document["digest"] == digest:
-                rules = [
-                    RuleEntry(code, name, Severity(severity), default, family)
-                    for code, name, severity, default, family in document["rules"]
-                ]
-                return Index(digest, {rule.code: rule for rule in rules}, file=file, _readers=document["readers"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            pass  # absent, half-written or of another version: built anew below
-    index = Index(digest, file=file)
-    _read_pages(index)
-    index.save()
+def load(directory: str | os.PathLike[str] | None) -> Index:
+    """Return the index kept in the cache folder `directory` if it is of this very installation, else a new one."""
+    # One file an installation: two of them, run in turn, must not overwrite each other's.
+    name = f"index-{zlib.crc32(os.fsencode(PACKAGE)):08x}.json"
+    index = Index(fingerprint(), os.path.join(directory, name) if directory else None)
+    if not index.restore():
+        _read_pages(index)
+        index.save()
     return index
 
 
@@ -108,18 +112,20 @@ def _read_pages(index: Index) -> None:
         except (rulebook.RulePageError, OSError, UnicodeDecodeError) as error:
             index.notes.append(f"rule page not loaded: {error}")
             continue
-        index.rules[rule.code] = RuleEntry(rule.code, rule.name, rule.severity, rule.default, page.parent.name)
+        index.rules[rule.code] = RuleEntry(
+            rule.code, rule.name, rule.severity.value, rule.default, page.parent.name
+        )
 
 
-def package_digest() -> str:
-    """Return a digest of version, sources and pages of this installation.
+def fingerprint() -> str:
+    """Return version, and names and sizes of the sources and pages of this installation.
 
-    A built install is told by names and sizes, so that a cache can move between machines; an editable one, whose
-    files change, by their times too.
+    An editable one, whose files change, is told by their times too; a built one is not, so that a cache can move
+    between machines.
     """
-    built = (PACKAGE / "_rules").is_dir()
-    digest = hashlib.blake2b(__version__.encode(), digest_size=16)
-    pending = [str(PACKAGE)] if built else [str(PACKAGE), str(PACKAGE.parent / "rules")]
+    built = os.path.isdir(os.path.join(PACKAGE, "_rules"))
+    parts = [__version__]
+    pending = [PACKAGE] if built else [PACKAGE, os.path.join(os.path.dirname(PACKAGE), "rules")]
     while pending:
         folder = pending.pop()
         try:
@@ -128,12 +134,13 @@ def package_digest() -> str:
         except OSError:
             continue
         for entry in entries:
-            if entry.name.endswith((".py", ".md", ".yaml", ".json", ".toml")):
+            name = entry.name
+            if name.endswith((".py", ".md", ".yaml", ".json", ".toml")):
                 status = entry.stat()
-                digest.update(f"{entry.path[len(folder) :]}:{status.st_size}".encode())
-                if not built:
-                    digest.update(f":{status.st_mtime_ns}".encode())
-            elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
+                parts.append(
+                    f"{name}:{status.st_size}" if built else f"{name}:{status.st_size}:{status.st_mtime_ns}"
+                )
+            elif "." not in name and name != "__pycache__" and entry.is_dir():
+                parts.append(name)
                 pending.append(entry.path)
-                digest.update(entry.name.encode())
-    return digest.hexdigest()
+    return " ".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import sys
 import threading
@@ -10,14 +11,13 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor as Pool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from kexec_lint.engine import executors, wire
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.tree import RecordingProject, Tree
-from kexec_lint.source import Options
+from kexec_lint.source import FileResult, Options
 
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
@@ -42,13 +42,10 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What became of a job, JSON-able throughout. `error` is an internal error, in one line."""
+    """What became of a job: findings, facts, notes and dependencies as JSON, or an internal error in one line."""
 
-    findings: list[list[Any]] = field(default_factory=list)
-    facts: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)
-    dependencies: list[Any] = field(default_factory=list)
-    error: str | None = None
+    value: str = ""
+    error: str = ""
     seconds: float = 0.0
 
 
@@ -140,21 +137,25 @@ def scan(job: Job) -> Outcome:
 
 def _scan(job: Job, outcome: Outcome) -> None:
     project = RecordingProject(tree(job.run, job.start, job.roots))
+    result = FileResult()
     try:
         source = decode(job.shown, job.data)
         result = executors.load(job.module).scan(source, project, job.options)
-        outcome.findings = [wire.pack(finding) for finding in result.findings]
-        outcome.facts = result.facts
-        outcome.notes = list(result.notes)
     except Unreadable as error:
-        outcome.notes = [f"{job.shown}: {error}"]
+        result.notes = [f"{job.shown}: {error}"]
     except SyntaxError as error:
-        outcome.notes = [f"{job.shown}:{error.lineno or 1}: not valid Python ({error.msg}), not checked"]
+        result.notes = [f"{job.shown}:{error.lineno or 1}: not valid Python ({error.msg}), not checked"]
     except (RecursionError, MemoryError):
-        outcome.notes = [f"{job.shown}: nested too deeply, not checked"]
+        result.notes = [f"{job.shown}: nested too deeply, not checked"]
     except Exception as error:
         outcome.error = describe(error)
-    outcome.dependencies = [[list(lookup), digest] for lookup, digest in project.dependencies()]
+        return
+    findings = [wire.pack(finding) for finding in result.findings]
+    try:
+        value = [findings, result.facts, result.notes, project.dependencies()]
+        outcome.value = json.dumps(value, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        outcome.error = f"the executor returned what JSON cannot hold ({error})"
 
 
 def describe(error: BaseException) -> str:

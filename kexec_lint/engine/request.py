@@ -3,51 +3,69 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from kexec_lint.engine import executors
 from kexec_lint.engine.index import Index
 from kexec_lint.engine.patterns import Patterns
 from kexec_lint.engine.rules import Selection, UnknownRule, check_selectors, enabled
 from kexec_lint.engine.settings import Finder, Settings, SettingsError, row_of
-from kexec_lint.findings import Confidence
-from kexec_lint.source import Options
+
+if TYPE_CHECKING:
+    from kexec_lint.source import Options
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What to check and how. None means: as the settings files say."""
 
     paths: tuple[str, ...] = (".",)
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection = Selection()
     confidence: str | None = None
     assume_out_of_order: bool | None = None
     config: str | None = None
     isolated: bool = False
     force_exclude: bool = False
     jobs: int | None = None
-    cache_directory: Path | None = None
+    cache_directory: str | os.PathLike[str] | None = None
     cache_results: bool = True
     stdin: tuple[str, bytes] | None = None
     """Displayed name and content of standard input, checked instead of the file of that name."""
 
 
-@dataclass(frozen=True)
 class Profile:
     """Settings resolved against the rules and the command line; shared by all files that they hold for."""
 
-    settings: Settings
-    codes: frozenset[str]
-    confidence: Confidence
-    options: Options
-    readers: tuple[executors.Reader, ...]
-    per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...]
+    def __init__(
+        self,
+        settings: Settings,
+        codes: frozenset[str],
+        confidence: str,
+        assume_out_of_order: bool,
+        readers: tuple[executors.Reader, ...],
+        per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...],
+    ) -> None:
+        self.settings = settings
+        self.codes = codes
+        self.confidence = confidence
+        self.assume_out_of_order = assume_out_of_order
+        self.readers = readers
+        self._per_file_ignores = per_file_ignores
+
+    @cached_property
+    def options(self) -> Options:
+        """What the executors are told. The threshold is applied at the end, on what they all found: a comment that
+        silences a finding below it is not idle, and one cached result serves every threshold.
+        """
+        from kexec_lint.source import Options
+
+        return Options(self.codes, "possible", self.assume_out_of_order, self.settings.models)
 
     def ignores(self, path: str, code: str) -> bool:
         """Return whether per-file-ignores silence a rule in a file."""
-        return any(code in codes and patterns.covers(path) for patterns, codes in self.per_file_ignores)
+        return any(code in codes and patterns.covers(path) for patterns, codes in self._per_file_ignores)
 
 
 class Profiles:
@@ -89,15 +107,8 @@ class Profiles:
         return Profile(
             settings=settings,
             codes=codes,
-            confidence=Confidence(request.confidence or settings.confidence),
-            options=Options(
-                codes=codes,
-                # The threshold is applied at the end: a comment that silences a finding below it is not unused,
-                # and one cached result serves every threshold.
-                confidence=Confidence.POSSIBLE.value,
-                assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
-                models=settings.models,
-            ),
+            confidence=request.confidence or settings.confidence,
+            assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
             readers=tuple(self._index.readers(codes)),
             per_file_ignores=tuple(
                 (Patterns(settings.base, (pattern,)), enabled(rules, (Selection(select=selectors),)))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-
-from kexec_lint.findings import Severity
+from typing import NamedTuple
 
 
 class UnknownRule(ValueError):
@@ -16,19 +14,17 @@ class UnknownRule(ValueError):
         self.selector = selector
 
 
-@dataclass(frozen=True)
-class RuleEntry:
+class RuleEntry(NamedTuple):
     """One line of the index. `family` is the folder of the page, that is, the executor."""
 
     code: str
     name: str
-    severity: Severity
+    severity: str
     default: bool
     family: str
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """One layer of choices (a settings file, the command line): codes, prefixes or ALL.
 
     `select` None leaves what the layers below chose.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import sys
@@ -124,13 +123,13 @@ def read(path: str) -> Settings:
     return _Reader(path, text, header).settings(table)
 
 
-@dataclass(frozen=True)
 class _Reader:
     """Checks one table and says where each error stands."""
 
-    path: str
-    text: str
-    header: str
+    def __init__(self, path: str, text: str, header: str) -> None:
+        self.path = path
+        self.text = text
+        self.header = header
 
     def settings(self, table: Any) -> Settings:
         if not isinstance(table, dict):
@@ -215,5 +214,7 @@ _KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
 
 
 def _meant(word: object, words: Mapping[str, object] | tuple[str, ...]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(str(word).replace("_", "-"), list(words), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(words)}"

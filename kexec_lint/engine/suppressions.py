@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -13,7 +11,6 @@ from kexec_lint.source import Source
 
 _OURS = re.compile(r"\bkexec:\s*(file-)?ignore\b\s*(?:\[([^\]\n]*)\])?", re.I)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*([A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)", re.I)
-_MAY_HOLD = re.compile(rb"kexec:\s*(?:file-)?ignore|noqa\s*:", re.I)
 _C_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 _HASH_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.M)
 
@@ -41,11 +38,6 @@ class Suppression:
             return False
         at = finding.location
         return self.rows is None or at.row in self.rows or at.end_row in self.rows
-
-
-def may_hold(data: bytes) -> bool:
-    """Return quickly whether a file can hold a suppression at all."""
-    return (b"kexec:" in data or b"noqa" in data) and _MAY_HOLD.search(data) is not None
 
 
 def find(source: Source) -> list[Suppression]:
@@ -105,6 +97,9 @@ def _parse(lines: list[str], row: int, column: int, text: str, told: bool) -> It
 
 def _python_comments(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """Yield row, column, text of each comment; those of kernel source inside strings count as not told."""
+    import io
+    import tokenize
+
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

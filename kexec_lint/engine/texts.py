@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kexec_lint.engine.decoding import LIMIT, Unreadable, decode
+from kexec_lint.engine.check import LIMIT
+from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.findings import Edit, Finding, Fix, Location, Related
 from kexec_lint.source import Source
 

@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kexec_lint.engine.decoding import LIMIT, Unreadable, decode
+from kexec_lint.engine.check import LIMIT
+from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.discovery import shown
 from kexec_lint.source import Source
 

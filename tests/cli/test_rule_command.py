@@ -24,10 +24,8 @@ def test_a_rule_is_explained_by_code_or_name(name):
 
 def test_all_rules_are_listed_one_a_line():
     lines = call("rule", "--all").stdout.splitlines()
-    assert "KXL001  warning  unused-suppression" in [
-        " ".join(line.split("  ")) if 0 else line.rstrip() for line in lines
-    ]
-    assert any(line.startswith("OCL110") and line.endswith("(off by default)") for line in lines)
+    assert "KXL001  warning  unused-suppression" in lines
+    assert any(line.startswith("ATN206") and line.endswith("(off by default)") for line in lines)
 
 
 def test_json():
@@ -52,7 +50,7 @@ def test_markdown():
     [
         (["OCL1O1"], "kexec-lint: no rule 'OCL1O1'; did you mean OCL1"),
         (["missing-wait"], "kexec-lint: no rule 'missing-wait'; did you mean missing-wait-edge?"),
-        (["nonsense-of-no-kind"], "kexec-lint: no rule 'nonsense-of-no-kind'; `kexec-lint rule --all` lists them"),
+        (["zzz"], "kexec-lint: no rule 'zzz'; `kexec-lint rule --all` lists them"),
     ],
 )
 def test_no_such_rule(arguments, line):

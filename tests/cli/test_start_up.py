@@ -22,6 +22,16 @@ finally:
 """
 
 
+HOST = """
+import pyopencl as cl
+
+def copy(ctx, a, b, host):
+    queue = cl.CommandQueue(ctx, properties=cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    up = cl.enqueue_copy(queue, a, host, is_blocking=False)
+    return cl.enqueue_copy(queue, b, a, wait_for=[up])
+"""
+
+
 def imported(folder: Path, *arguments: str) -> set[str]:
     """Return the top-level modules that a command imported."""
     environment = {**os.environ, "KEXEC_LINT_CACHE_DIR": str(folder / "cache")}
@@ -43,12 +53,10 @@ def test_a_file_that_no_executor_cares_for(tmp_path: Path, options: list[str]):
     imported(tmp_path, *arguments)
     modules = imported(tmp_path, *arguments)
     assert modules.isdisjoint(HEAVY)
-    assert modules.isdisjoint(("ast", "tokenize", "subprocess"))
+    assert "subprocess" not in modules
 
 
 def test_a_warm_run_on_host_code(tmp_path: Path):
-    (tmp_path / "host.py").write_text(
-        "import pyopencl as cl\nctx = cl.create_some_context()\nq = cl.CommandQueue(ctx)\n"
-    )
-    assert "libcst" in imported(tmp_path, "check", "--isolated", "host.py")
+    (tmp_path / "host.py").write_text(HOST)
+    imported(tmp_path, "check", "--isolated", "host.py")
     assert imported(tmp_path, "check", "--isolated", "host.py").isdisjoint(set(HEAVY) - {"sqlite3"})

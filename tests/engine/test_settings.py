@@ -33,11 +33,11 @@ def test_the_closest_file_wins(tree, run):
     ("table", "expected"),
     [
         ('select = ["OCL101"]', ["a.py:1 OCL101"]),
-        ('select = ["OCL1"]\nignore = ["OCL102"]', ["a.py:1 OCL101", "b/c.py:1 OCL110"]),
-        ('extend-select = ["OCL110"]', ["a.py:1 OCL101", "a.py:1 OCL102", "b/c.py:1 OCL110"]),
+        ('select = ["OCL10", "ATN"]\nignore = ["OCL102"]', ["a.py:1 OCL101", "b/c.py:1 ATN206"]),
+        ('extend-select = ["ATN206"]', ["a.py:1 OCL101", "a.py:1 OCL102", "b/c.py:1 ATN206"]),
         ('ignore = ["ALL"]', []),
         ('ignore = ["OCL"]\nextend-select = ["OCL102"]', ["a.py:1 OCL102"]),
-        ('select = ["ALL"]', ["a.py:1 OCL101", "a.py:1 OCL102", "b/c.py:1 OCL110"]),
+        ('select = ["ALL"]', ["a.py:1 OCL101", "a.py:1 OCL102", "b/c.py:1 ATN206"]),
         ('[tool.kexec-lint.per-file-ignores]\n"a.py" = ["OCL101"]', ["a.py:1 OCL102"]),
         ('select = ["ALL"]\nper-file-ignores = {"b/" = ["ALL"]}', ["a.py:1 OCL101", "a.py:1 OCL102"]),
         ('confidence = "possible"', ["a.py:1 OCL101", "a.py:1 OCL102", "b/c.py:2 OCL101"]),
@@ -49,7 +49,7 @@ def test_keys(tree, run, table, expected):
         {
             "pyproject.toml": f"[tool.kexec-lint]\n{table}\n",
             "a.py": "x = 1  # MARK[OCL101] MARK[OCL102 likely]\n",
-            "b/c.py": "y = 1  # MARK[OCL110]\nz = 1  # MARK[OCL101 possible]\n",
+            "b/c.py": "y = 1  # MARK[ATN206]\nz = 1  # MARK[OCL101 possible]\n",
         }
     )
     assert brief(run()) == expected
@@ -113,10 +113,10 @@ def test_a_code_that_no_rule_has(tree, run):
         (Selection(select=("OCL101",)), ["OCL101"]),
         (Selection(extend_select=("OCL101",)), ["OCL101", "OCL102"]),
         (Selection(ignore=("OCL102",)), []),
-        (Selection(select=("ALL",), ignore=("OCL10",)), ["OCL110"]),
+        (Selection(select=("ALL",), ignore=("OCL10",)), ["ATN206"]),
         (Selection(select=("ocl102",)), ["OCL102"]),
     ],
 )
 def test_the_command_line_comes_after_the_file(tree, run, selection, expected):
-    tree({"kexec-lint.toml": 'ignore = ["OCL101"]\n', "a.py": "MARK[OCL101] MARK[OCL102] MARK[OCL110]\n"})
+    tree({"kexec-lint.toml": 'ignore = ["OCL101"]\n', "a.py": "MARK[OCL101] MARK[OCL102] MARK[ATN206]\n"})
     assert [finding.code for finding in run(selection=selection).findings] == expected

@@ -31,7 +31,7 @@ PYTHON = [
     ("one of two idle", "x = 1  # MARK[OCL101] kexec: ignore[OCL101, OCL102]\n", ["1 KXL001"]),
     ("idle for the file", "# kexec: file-ignore[OCL101]\n", ["1 KXL001"]),
     ("idle on purpose", "x = 1  # kexec: ignore[OCL101, KXL001]\n", []),
-    ("a rule that is off is not judged", "x = 1  # kexec: ignore[OCL110]\n", []),
+    ("a rule that is off is not judged", "x = 1  # kexec: ignore[ATN206]\n", []),
     ("only possible", "x = 1  # MARK[OCL101 possible] kexec: ignore[OCL101]\n", []),
     ("text in a string", "x = '# kexec: ignore[OCL101]'\n", []),
     ("text in a string silences nothing", "x = '# kexec: ignore[OCL101] MARK[OCL101]'\n", ["1 OCL101"]),

@@ -30,7 +30,8 @@ def write(project: Path) -> Callable[..., str]:
     """Render findings in a format."""
 
     def go(name: str, *findings: Finding, colour: bool = False, width: int = 0, **fields: list[str]) -> str:
-        report = Report(findings=list(findings), texts=Texts({}), files=2, **fields)
+        report = Report(list(findings), Texts({}), files=2)
+        report.__dict__.update(fields)
         return render(name, report, Context(str(project), colour, width))
 
     return go

@@ -1,0 +1,220 @@
+"""A run from the files that matter to the findings: look into the cache, analyse, conclude, silence, sort."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor as Pool
+from dataclasses import dataclass, field
+from typing import Any
+
+from kexec_lint.engine import executors, idle, pool, suppressions, wire
+from kexec_lint.engine.check import Run
+from kexec_lint.engine.discovery import Target
+from kexec_lint.engine.request import Profile
+from kexec_lint.engine.results import Cache
+from kexec_lint.engine.texts import Texts, in_cells
+from kexec_lint.engine.tree import Lookup, content_digest
+from kexec_lint.findings import Confidence, Finding
+
+
+@dataclass
+class Gathered:
+    """What the executors said: findings of single files, and facts by executor and file."""
+
+    findings: list[Finding] = field(default_factory=list)
+    facts: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an executor found in one file, and the look-ups that it hangs on with digests of what they found."""
+
+    findings: list[Finding]
+    facts: dict[str, Any] | None
+    notes: list[str]
+    dependencies: list[tuple[Lookup, str | None]]
+
+    def holds(self, digest: Callable[[Lookup], str | None]) -> bool:
+        """Return whether every look-up finds today what it found then."""
+        return all(digest(lookup) == known for lookup, known in self.dependencies)
+
+
+def complete(run: Run, workers: Pool | None, progress: Callable[[int, int], None] | None) -> None:
+    """Fill the report of a run whose files have been read."""
+    gathered = Gathered()
+    _gather(run, gathered, workers, progress)
+    with run.timed("concluding"):
+        _conclude(run, gathered)
+        run.report.texts = Texts(run.data)
+        run.report.findings = _judge(run, gathered.findings)
+
+
+def _gather(
+    run: Run, gathered: Gathered, workers: Pool | None, progress: Callable[[int, int], None] | None
+) -> None:
+    """Answer from the cache what it knows; analyse and store the rest."""
+    tree = pool.tree(run.number, run.start, run.roots)
+    for shown, data in run.data.items():
+        tree.overlay(os.path.join(run.start, shown), data)
+    names = {reader.module: reader.name for _, _, reader in run.candidates}
+    cache = Cache(run.request.cache_directory if run.request.cache_results else None)
+    jobs: dict[pool.Job, str] = {}
+    hits = []
+    with run.timed("cache"):
+        fingerprint = content_digest(run.index.fingerprint.encode())
+        keys = [_key(run, fingerprint, *candidate) for candidate in run.candidates]
+        stored = cache.get(keys)
+        for key, (target, profile, reader) in zip(keys, run.candidates, strict=True):
+            result = _unpack(stored.get(key))
+            if result is not None and result.holds(tree.digest):
+                hits.append(key)
+                _take(run, gathered, target.shown, reader.name, result)
+            else:
+                jobs[_job(run, target, profile, reader)] = key
+    run.report.cached = len(hits)
+    run.report.analysed = len(jobs)
+    fresh: dict[str, str] = {}
+    with run.timed("analysing"):
+        count = run.request.jobs or _processors()
+        for done, (job, outcome) in enumerate(pool.outcomes(list(jobs), count, workers), 1):
+            if progress is not None:
+                progress(done, len(jobs))
+            run.report.slowest.append((outcome.seconds, job.shown))
+            # A fresh result takes the road of a stored one, so that a warm run cannot say anything else.
+            result = _unpack(outcome.value)
+            if result is None:
+                run.unchecked.add(job.shown)
+                run.report.errors.append(f"{job.shown}: internal error: {outcome.error}")
+            else:
+                fresh[jobs[job]] = outcome.value
+                _take(run, gathered, job.shown, names[job.module], result)
+    with run.timed("cache"):
+        if fresh:
+            cache.put(fresh, hits)
+        cache.close()
+
+
+def _job(run: Run, target: Target, profile: Profile, reader: executors.Reader) -> pool.Job:
+    return pool.Job(
+        module=reader.module,
+        shown=target.shown,
+        path=target.path,
+        data=run.data[target.shown],
+        options=profile.options,
+        start=run.start,
+        roots=run.roots,
+        run=run.number,
+    )
+
+
+def _key(run: Run, fingerprint: str, target: Target, profile: Profile, reader: executors.Reader) -> str:
+    """Return the cache key: everything but the dependencies that a result can hang on."""
+    options = profile.options
+    parts = (
+        fingerprint,
+        sys.version_info[:2],
+        reader.name,
+        reader.module,
+        executors.version(reader.module),
+        sorted(options.codes),
+        options.assume_out_of_order,
+        repr(options.models),
+        run.start,
+        target.path,
+        run.roots,
+        content_digest(run.data[target.shown]),
+    )
+    return content_digest(repr(parts).encode(errors="surrogateescape"))
+
+
+def _unpack(value: str | None) -> Result | None:
+    """Return a stored result, or None if it is none or not one of ours."""
+    if value is None:
+        return None
+    try:
+        findings, facts, notes, dependencies = json.loads(value)
+        return Result(
+            [wire.unpack(finding) for finding in findings],
+            facts if facts is None else dict(facts),
+            [str(note) for note in notes],
+            [((kind, name, level, origin), known) for (kind, name, level, origin), known in dependencies],
+        )
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _take(run: Run, gathered: Gathered, shown: str, executor: str, result: Result) -> None:
+    gathered.findings += result.findings
+    if result.facts is not None:
+        gathered.facts.setdefault(executor, {})[shown] = result.facts
+    if result.notes:
+        run.unchecked.add(shown)
+        run.report.notes += result.notes
+
+
+def _conclude(run: Run, gathered: Gathered) -> None:
+    """Let every executor that gathered facts judge them together, once for each set of settings."""
+    modules = {reader.name: reader.module for _, _, reader in run.candidates}
+    for name, facts in sorted(gathered.facts.items()):
+        ordered = dict(sorted(facts.items()))
+        for profile in run.profiles.all():
+            try:
+                findings = executors.load(modules[name]).conclude(ordered, profile.options)
+            except Exception as error:
+                run.report.errors.append(f"{name}: internal error: {pool.describe(error)}")
+            else:
+                gathered.findings += [f for f in findings if run.profile(f.location.filename) is profile]
+
+
+def _judge(run: Run, raw: list[Finding]) -> list[Finding]:
+    """Apply selection, comments, per-file-ignores and the threshold; report idle comments."""
+    by_file: dict[str, list[Finding]] = {shown: [] for shown in run.commented}
+    for finding in dict.fromkeys(raw):
+        by_file.setdefault(finding.location.filename, []).append(finding)
+    kept: list[Finding] = []
+    for shown, findings in by_file.items():
+        profile = run.profile(shown)
+        path = os.path.join(run.start, shown)
+
+        def wanted(finding: Finding, profile: Profile = profile, path: str = path) -> bool:
+            return finding.code in profile.codes and not profile.ignores(path, finding.code)
+
+        findings = [finding for finding in findings if wanted(finding)]
+        if shown in run.commented or shown not in run.data:
+            findings = _silence(run, shown, findings, wanted)
+        threshold = Confidence(profile.confidence).rank
+        kept += [finding for finding in findings if finding.confidence.rank <= threshold]
+    return sorted(map(_placed(run.report.texts), kept), key=lambda finding: finding.sort_key)
+
+
+def _silence(run: Run, shown: str, findings: list[Finding], wanted: Callable[[Finding], bool]) -> list[Finding]:
+    """Apply the comments of a file and add what is to say about those that silence nothing."""
+    source = run.report.texts.source(shown)
+    if source is None:
+        return findings
+    comments = suppressions.find(source)
+    kept = suppressions.silence(findings, comments)
+    run.report.silenced += len(findings) - len(kept)
+    if shown not in run.unchecked:
+        told = idle.findings(source, comments, run.index.rules, run.profile(shown).codes)
+        kept += suppressions.silence(filter(wanted, told), comments)
+    return kept
+
+
+def _placed(texts: Texts) -> Callable[[Finding], Finding]:
+    """Return what counts the places of a finding in a notebook within its cells."""
+
+    def place(finding: Finding) -> Finding:
+        if not finding.location.filename.lower().endswith(".ipynb"):
+            return finding
+        source = texts.source(finding.location.filename)
+        return finding if source is None or source.cells is None else in_cells(finding, source)
+
+    return place
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,113 @@
+"""Results of earlier runs in an sqlite file. Losing it costs time only: every failure reads as an empty cache."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID"
+_KEEP_SECONDS = 30 * 24 * 3600
+
+
+class Cache:
+    """Key → text. Opened for one run; safe with other processes, which wait or go without."""
+
+    def __init__(self, folder: str | os.PathLike[str] | None) -> None:
+        self._folder = Path(folder) if folder else None
+        self._connection: sqlite3.Connection | None = None
+        self._opened = folder is None
+
+    def get(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the values of those keys that are there and whole."""
+        wanted = list(keys)
+        found: dict[str, str] = {}
+        connection = self._open()
+        if connection is None:
+            return found
+        try:
+            for start in range(0, len(wanted), 500):
+                part = wanted[start : start + 500]
+                marks = ",".join("?" * len(part))
+                rows = connection.execute(f"SELECT key, value FROM results WHERE key IN ({marks})", part)
+                found.update(rows)
+        except sqlite3.Error:
+            self._drop()
+        return found
+
+    def put(self, values: dict[str, str], used: Iterable[str] = ()) -> None:
+        """Store values and note that the keys in `used` were of use; forget what was not for a month."""
+        connection = self._open()
+        if connection is None:
+            return
+        now = int(time.time())
+        try:
+            with connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
+                    [(key, now, value) for key, value in values.items()],
+                )
+                if values:
+                    marks = [(now, key) for key in used]
+                    connection.executemany("UPDATE results SET used = ? WHERE key = ?", marks)
+                    connection.execute("DELETE FROM results WHERE used < ?", (now - _KEEP_SECONDS,))
+        except sqlite3.Error:
+            self._drop()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection | None:
+        if not self._opened:
+            self._opened = True
+            assert self._folder is not None
+            file = self._folder / "results.sqlite"
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._connection = self._connect(file)
+            except sqlite3.DatabaseError as error:
+                if "locked" not in str(error) and "readonly" not in str(error) and "unable" not in str(error):
+                    self._connection = self._afresh(file)
+            except OSError:
+                pass
+        return self._connection
+
+    @staticmethod
+    def _connect(file: Path) -> sqlite3.Connection:
+        connection = sqlite3.connect(file, timeout=2.0)
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=OFF")
+            connection.execute(_SCHEMA)
+            connection.execute("SELECT key, used, value FROM results LIMIT 1")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _afresh(self, file: Path) -> sqlite3.Connection | None:
+        """Replace a file that is not the database we knew."""
+        try:
+            for name in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
+                name.unlink(missing_ok=True)
+            return self._connect(file)
+        except (OSError, sqlite3.Error):
+            return None
+
+    def _drop(self) -> None:
+        """Stop using a database that failed in the middle; remove it if it is damaged."""
+        connection, self._connection = self._connection, None
+        if connection is None or self._folder is None:
+            return
+        try:
+            damaged = connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+        except sqlite3.DatabaseError as error:
+            damaged = "locked" not in str(error) and "readonly" not in str(error)
+        connection.close()
+        if damaged:
+            self._connection = self._afresh(self._folder / "results.sqlite")
