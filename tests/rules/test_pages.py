@@ -47,7 +47,9 @@ def test_page(page: Path) -> None:
 
 def test_codes_and_names_are_unique() -> None:
     rules = [rulebook.read(page) for page in PAGES]
-    assert len({rule.code for rule in rules}) == len({rule.name for rule in rules}) == len(rules)
+    assert len({rule.code for rule in rules}) == len(rules)
+    # Two executors may have a rule of one name: duplicate-registration is ATN111 and EXT116.
+    assert len({(rule.code[:3], rule.name) for rule in rules}) == len(rules)
 
 
 @pytest.mark.parametrize(("rule", "example"), examples())
