@@ -155,8 +155,6 @@ class Event:
     escaped: bool = False
     """It was given to code that cannot be seen, which may wait for it."""
     waited: list[Site] = field(default_factory=list)
-    completed: list[tuple[Site, Guard, object]] = field(default_factory=list)
-    """For a user event: where its status is set, under which guard, and to what."""
     guard: Guard = frozenset()
 
 
@@ -181,7 +179,8 @@ class HostPoint(Node):
 
     `kind`: "start", "enqueue" (the call of a command), "meet" (two paths join), "finish", "wait", "flush",
     "access" (the host reads or writes memory), "opaque" (code that may wait), "unmap", "release", "timer",
-    "status" (a user event is set), "poll", "profile".
+    "status" (a user event is set; `what` is "complete", "failed", "invalid" or "unknown"), "poll", "profile",
+    "unfinished" (it is asserted that an event is not complete).
     """
 
     kind: str = "start"
@@ -233,6 +232,10 @@ class Launch:
     scales: bool = False
     """The global size is given in work-groups (`g_times_l`)."""
     dtypes_declared: bool = False
+    one_group: bool = False
+    """The local size is surely the global size."""
+    uniform: bool | None = None
+    """Whether the program was built for a version that wants the local size to divide the global one."""
     values: tuple[tuple[int, object], ...] = ()
     """The abstract values of the arguments by position, to tell whether two launches are alike."""
 

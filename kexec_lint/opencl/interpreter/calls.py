@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -321,7 +321,10 @@ def opaque(
     m: Machine, values: list[AbstractValue], span: p.Span, everything: bool = False, what: str = ""
 ) -> None:
     """Code that cannot be seen gets these values: it may wait for the commands that they lead to."""
-    if m.scratch or not m.commands:
+    if m.scratch:
+        return
+    escape(m, values)
+    if not m.commands:
         return
     if everything:
         commands.everything_may_wait(m, span, what)
@@ -336,7 +339,6 @@ def opaque(
                 return
             if isinstance(leaf, Object) and leaf.kind == "event":
                 event: g.Event = leaf.model
-                event.escaped = True
                 if event.command is not None and m.owns(event.command):
                     targets.append(event.command)
             elif commands.is_queue(m, leaf):
@@ -355,6 +357,14 @@ def opaque(
         point = m.point("opaque", span, what=what)
         for command in targets:
             point.after(command, False, "host")
+
+
+def escape(m: Machine, values: Iterable[AbstractValue]) -> None:
+    """Code that cannot be seen gets these values: events may be waited for or set there, mappings ended."""
+    for value in values:
+        for leaf in leaves(m, value):
+            if isinstance(leaf, Object) and leaf.kind in ("event", "map", "mapping"):
+                leaf.model.escaped = True
 
 
 def leaves(m: Machine, value: AbstractValue, depth: int = 3) -> Iterator[AbstractValue]:

@@ -8,7 +8,7 @@ from typing import Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import pyopencl as api
-from kexec_lint.opencl.interpreter import expressions
+from kexec_lint.opencl.interpreter import expressions, wait_lists
 from kexec_lint.opencl.interpreter.machine import COMMANDS, Exhausted, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -241,6 +241,7 @@ def enqueue(
         m.graph.queues.append(model)
     command.after(m.host, kind="enqueue")
     _queue_edges(m, command, model)
+    wait_lists.examine(m, waits, span, model.context)
     how, events, unseen = wait_list(m, waits)
     command.wait_list = how
     command.waits = events
@@ -258,6 +259,7 @@ def enqueue(
     command.index = len(m.graph.nodes)
     m.graph.nodes.append(command)
     m.commands.append(command)
+    m.idle = 0
     if len(m.commands) > COMMANDS:
         raise Exhausted
     m.lanes.setdefault(model, []).append(command)
@@ -321,7 +323,7 @@ def finish(m: Machine, queue: AbstractValue, span: p.Span, what: str = "finish")
 
 def wait_for(m: Machine, value: AbstractValue, span: p.Span, what: str = "wait") -> None:
     """The host waits for one event or a list of them (E6)."""
-    how, events, unseen = wait_list(m, value)
+    _, events, unseen = wait_list(m, value)
     point = m.point("wait", span, events=tuple(event for event, _ in events), what=what)
     for event, guard in events:
         event.waited.append(point.site)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
-from kexec_lint.opencl.interpreter import calls, commands, expressions, host, objects
+from kexec_lint.opencl.interpreter import calls, commands, expressions, host, objects, wait_lists
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
     NONE,
@@ -268,6 +268,8 @@ def _launch(
         tuple(described) if counted and len(described) == len(given) else None,
         scales=arguments.keywords.get("g_times_l") == Known(True),
         dtypes_declared=bool((m.state_of(kernel) or {}).get("dtypes")),
+        one_group=local != NONE and local == size and "g_times_l" not in arguments.keywords,
+        uniform=_uniform(kernel),
         values=tuple(given.items()),
     )
     waits = arguments.keywords.get("wait_for")
@@ -285,6 +287,12 @@ def _launch(
         kernel_object=kernel,
         launch=launch,
     )
+
+
+def _uniform(kernel: AbstractValue) -> bool | None:
+    """Without `-cl-std=CL2.0` or later a program may not be launched with a partial last work-group."""
+    options = kernel.state.get("options") if isinstance(kernel, Object) else None
+    return None if options is None else "-cl-std=CL2" not in options and "-cl-std=CL3" not in options
 
 
 def _flagged(value: AbstractValue, writes: bool | None) -> bool | None:
@@ -484,7 +492,9 @@ def _flush(
 def _wait(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
-    commands.wait_for(m, arguments.bind(row.params).get(row.wait, NONE), span)
+    events = arguments.bind(row.params).get(row.wait, NONE)
+    wait_lists.examine(m, events, span)
+    commands.wait_for(m, events, span)
     return NONE
 
 
@@ -509,13 +519,21 @@ def _set_status(
     assert isinstance(receiver, Object)
     event: g.Event = receiver.model
     status = arguments.bind(row.params).get("status", NONE)
-    value = status.value if isinstance(status, Known) else None
-    point = m.point("status", span, events=(event,))
-    event.completed.append((point.site, m.guard, value))
+    point = m.point("status", span, events=(event,), what=_status(status))
     for command in m.graph.commands:
         if any(waited is event for waited, _ in command.waits):
             command.after(point, True, "user event")
     return NONE
+
+
+def _status(value: AbstractValue) -> str:
+    """Return "complete", "failed" (negative), "invalid" (an intermediate status) or "unknown"."""
+    match value:
+        case Known(value=frozenset() as names):
+            return "complete" if "COMPLETE" in names else "invalid"
+        case Known(value=int() as number):
+            return "complete" if number == 0 else "failed" if number < 0 else "invalid"
+    return "unknown"
 
 
 def _set_callback(
@@ -990,6 +1008,17 @@ def _nothing(
     return m.fresh("call")
 
 
+def _build(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    """`program.build(options)`: kernels taken from the program know the options; None for unknown ones."""
+    given = arguments.bind(row.params).get("options", NONE)
+    options = [given] if isinstance(given, Known) else expressions.sequence(m, given) or (Unknown(("options",)),)
+    if isinstance(receiver, Object) and not arguments.open and all(isinstance(o, Known) for o in options):
+        receiver.state["options"] = " ".join(str(o.value or "") for o in options if isinstance(o, Known))
+    return receiver
+
+
 def _self(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
@@ -1054,5 +1083,6 @@ EFFECTS: dict[str, Effect] = {
     "generated": _generated,
     "nothing": _nothing,
     "self": _self,
+    "build": _build,
 }
 """What a row's `does` means."""
