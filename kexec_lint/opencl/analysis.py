@@ -41,7 +41,7 @@ def analyse(source: Source, project: Project, options: Options) -> Analysis:
     return analysis
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=256)
 def lowered(source: Source) -> p.Module:
     """Return the host program of a file; imports bring up the same files again and again."""
     from kexec_lint.opencl.frontend.python import lower

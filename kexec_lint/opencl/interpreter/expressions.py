@@ -112,8 +112,7 @@ def lookup(m: Machine, name: str) -> AbstractValue:
         current: Any = frame
         while current is not None:
             if name in current.variables:
-                found: AbstractValue = current.variables[name]
-                return found
+                return m.loader.bound(current.variables, name, m)
             current = current.parent
     value = frame.scope.lookup(name, m)
     return value if value is not None else Unknown(("name", frame.scope.path, name))
@@ -529,9 +528,7 @@ def negate(m: Machine, value: AbstractValue) -> AbstractValue:
     return Unknown(("not", value)) if isinstance(value, Phi) else m.fresh("not")
 
 
-def conditions(
-    m: Machine, test: AbstractValue
-) -> tuple[Guard, Guard]:
+def conditions(m: Machine, test: AbstractValue) -> tuple[Guard, Guard]:
     """Return the guards of the two outcomes of an undecided test."""
     polarity = True
     while isinstance(test, Unknown) and test.key[0] == "not":

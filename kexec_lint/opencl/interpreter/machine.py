@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.modules import Loader
     from kexec_lint.source import Options
 
-COMMANDS = 400
+COMMANDS = 300
 """Commands per entry point."""
-STEPS = 20_000
+IDLE = 3_000
+"""Evaluated nodes without a command among them: what follows is no host code of the device."""
+STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
 DEPTH = 12
 """Nested activations of functions."""
@@ -88,6 +90,7 @@ class Machine:
     kernel_texts: dict[str, g.Site] = field(default_factory=dict)
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
+    idle: int = 0
     serial: int = 0
     scratch: int = 0
     """Above 0 while code runs whose commands do not count (constructors, imported modules)."""
@@ -100,9 +103,10 @@ class Machine:
         return Unknown(("fresh", *why, self.serial))
 
     def tick(self) -> None:
-        """Count one step. Raises Exhausted when the budget is spent."""
+        """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
         self.steps += 1
-        if self.steps > STEPS:
+        self.idle += 1
+        if self.steps > STEPS or self.idle > IDLE:
             raise Exhausted
 
     @property
@@ -126,7 +130,7 @@ class Machine:
         self.nannies = []
         self.guard = frozenset()
         self.deaths = {}
-        self.steps = 0
+        self.steps = self.idle = 0
         self.host = self._append(g.HostPoint(0, (), frozenset(), kind="start"))
 
     def _append(self, point: g.HostPoint) -> g.HostPoint:
@@ -263,5 +267,3 @@ class Machine:
     def callers(self, node: Any) -> int:
         """Return how often a function is on the call chain."""
         return sum(1 for entry in self.stack if entry is node)
-
-

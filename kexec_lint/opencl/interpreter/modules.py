@@ -14,6 +14,7 @@ from kexec_lint.opencl.interpreter.values import (
     AbstractValue,
     External,
     Frame,
+    Imported,
     Known,
     ModuleValue,
     Unknown,
@@ -63,7 +64,7 @@ class ModuleScope:
     def lookup(self, name: str, machine: Machine) -> AbstractValue | None:
         """Return the value of a module-level name, evaluating the statements that bind it if need be."""
         if name in self.frame.variables:
-            return self.frame.variables[name]
+            return self.loader.bound(self.frame.variables, name, machine)
         if not self.complete and name in self.bindings and name not in self.busy:
             from kexec_lint.opencl.interpreter.statements import run_in_module
 
@@ -73,7 +74,7 @@ class ModuleScope:
             finally:
                 self.busy.discard(name)
             if name in self.frame.variables:
-                return self.frame.variables[name]
+                return self.loader.bound(self.frame.variables, name, machine)
         for star in self.stars:
             found = self.loader.star(star, self.path, name, machine)
             if found is not None:
@@ -111,6 +112,18 @@ class Loader:
         source = self._project.module(name, level, importer)
         scope = self.load(source) if source is not None else None
         return ModuleValue(scope) if scope is not None else External("." * level + name)
+
+    def bound(self, variables: dict[str, AbstractValue], name: str, machine: Machine) -> AbstractValue:
+        """Return a variable; an imported one is looked for now and stays found."""
+        value = variables[name]
+        if isinstance(value, Imported):
+            if value.member is None:
+                found = self.module(value.module, value.level, value.importer)
+            else:
+                found = self.member(value.module, value.level, value.importer, value.member, machine)
+            variables[name] = found
+            return found
+        return value
 
     def member(self, name: str, level: int, importer: str, member: str, machine: Machine) -> AbstractValue:
         """Return what `from name import member` binds."""

@@ -17,6 +17,7 @@ from kexec_lint.opencl.interpreter.values import (
     ClassValue,
     Frame,
     FunctionValue,
+    Imported,
     Known,
     Object,
     Phi,
@@ -744,10 +745,10 @@ def _import(m: Machine, statement: p.Import) -> None:
         if name == "*":
             continue
         if name:
-            value = m.loader.member(statement.module, statement.level, path, name, m)
+            value = Imported(statement.module, statement.level, path, name)
             _set_variable(m, alias or name, value, statement.span)
         elif alias:
-            _set_variable(m, alias, m.loader.module(statement.module, statement.level, path), statement.span)
+            _set_variable(m, alias, Imported(statement.module, statement.level, path, None), statement.span)
         else:
             top = statement.module.partition(".")[0]
-            _set_variable(m, top, m.loader.module(top, statement.level, path), statement.span)
+            _set_variable(m, top, Imported(top, statement.level, path, None), statement.span)

@@ -99,6 +99,16 @@ class External(AbstractValue):
 
 
 @dataclass(frozen=True, slots=True)
+class Imported(AbstractValue):
+    """What an import statement binds, looked for when the name is first used. `member` None for a module."""
+
+    module: str
+    level: int
+    importer: str
+    member: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ModuleValue(AbstractValue):
     """A module of the scanned tree."""
 
