@@ -61,7 +61,7 @@ class Profile:
         """
         from kexec_lint.source import Options
 
-        return Options(self.codes, "possible", self.assume_out_of_order, self.settings.models)
+        return Options(self.codes, "possible", self.assume_out_of_order, dict(self.settings.models))
 
     def ignores(self, path: str, code: str) -> bool:
         """Return whether per-file-ignores silence a rule in a file."""

@@ -6,8 +6,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from kexec_lint.engine.patterns import Patterns
 
@@ -21,12 +21,12 @@ class SettingsError(ValueError):
     """A settings file that cannot be used; the text names the file, the line and what to write instead."""
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What a settings file says. `file` is None for the built-in settings, `base` the folder patterns start from.
 
     `select` None means the rules that are on by default. `models` declares own helpers, see docs/configuration;
     `diagnose` names knowledge files of `kexec-lint diagnose`, relative to `base`.
+    (Every run makes this class; a frozen data class takes ten times as long to make as a named tuple.)
     """
 
     file: str | None = None
@@ -34,12 +34,12 @@ class Settings:
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    per_file_ignores: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     exclude: tuple[str, ...] = ()
     confidence: str = "likely"
     assume_out_of_order: bool = False
-    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    diagnose: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    diagnose: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class Finder:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from kexec_lint import __version__
-from kexec_lint.engine.check import Report
+
+if TYPE_CHECKING:
+    from kexec_lint.engine.check import Report
 
 FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson")
 """Names of the formats; each is the module of that name with `render(report, context)`."""
@@ -16,8 +18,7 @@ TOOL = "kexec-lint"
 TOOL_URL = "https://kexec-lint.readthedocs.io/"
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """Where a report is shown. `colour` asks for ANSI colours, `width` is the terminal's in columns."""
 
     start: str
