@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +23,15 @@ class Mark:
     at: Location
     label: str
     main: bool
+
+    def rows(self) -> list[int]:
+        """Return the rows to show: all of a short main span, first and last of a long one, else the first."""
+        at = self.at
+        last = at.end_row - 1 if at.end_row > at.row and at.end_column == 1 else at.end_row
+        rows = list(range(at.row, max(last, at.row) + 1))
+        if not self.main:
+            return rows[:1]
+        return rows if len(rows) <= _MANY_ROWS else [*rows[:2], rows[-1]]
 
 
 def render(report: Report, context: Context) -> str:
@@ -50,11 +57,11 @@ class _Painter:
         main = Mark(finding.location, finding.hazard or "", True)
         yield f"{pad}{style.frame('-->')} {place(finding.location)}"
         here = [r for r in related if _same_text(r.location, finding.location)]
-        yield from self.snippet([main, *(Mark(r.location, r.message, False) for r in here)], gutter)
+        yield from self.snippet([main, *_marks(here)], gutter)
         others = [r for r in related if not _same_text(r.location, finding.location)]
         while others:
             first = others[0].location
-            marks = [Mark(r.location, r.message, False) for r in others if _same_text(r.location, first)]
+            marks = _marks([r for r in others if _same_text(r.location, first)])
             others = [r for r in others if not _same_text(r.location, first)]
             yield f"{pad}{style.frame(':::')} {place(first)}"
             yield from self.snippet(marks, gutter)
@@ -78,12 +85,14 @@ class _Painter:
 
     def wrap(self, text: str, indent: int) -> list[str]:
         """Return text in lines that fit behind an indent."""
+        import textwrap
+
         return textwrap.wrap(text, max(self.width - indent, 20)) or [""] if self.width else [text]
 
     def snippet(self, marks: Sequence[Mark], gutter: int) -> Iterator[str]:
         """Yield the rows that the marks span, each followed by its underlines; a gap is three dots."""
         bar = f"{' ' * gutter} {self.style.frame('|')}"
-        rows = sorted({row for mark in marks for row in _shown_rows(mark.at)})
+        rows = sorted({row for mark in marks for row in mark.rows()})
         yield bar
         last = None
         for row in rows:
@@ -96,7 +105,7 @@ class _Painter:
             elif last is not None and row > last + 1:
                 yield self.style.frame("..." if gutter < 3 else "." * gutter)
             last = row
-            here = sorted((m for m in marks if row in _shown_rows(m.at)), key=lambda m: (not m.main, m.at.column))
+            here = sorted((m for m in marks if row in m.rows()), key=lambda m: (not m.main, m.at.column))
             start = min(_underline(m, row, line)[0] for m in here)
             text, shift = self.crop(_expand(line), start)
             yield self.source_row(row, text, gutter)
@@ -104,7 +113,7 @@ class _Painter:
                 begin, end = _underline(mark, row, line)
                 begin, end = max(begin - shift, 0), min(max(end - shift, 1), _width(text))
                 sign = ("^" if mark.main else "-") * max(end - begin, 1)
-                label = mark.label if row == _shown_rows(mark.at)[-1] else ""
+                label = mark.label if row == mark.rows()[-1] else ""
                 paint = self.style.main if mark.main else self.style.note
                 fits = not self.width or gutter + 4 + begin + len(sign) + _width(label) < self.width
                 yield f"{bar} {' ' * begin}{paint(sign)}{' ' + paint(label) if label and fits else ''}"
@@ -131,16 +140,16 @@ def _without_repeats(related: Sequence[Related], main: Location) -> list[Related
     return [r for r in dict.fromkeys(related) if r.location != main or r.message]
 
 
+def _marks(related: Sequence[Related]) -> list[Mark]:
+    """Return a mark for each place; what several say of the same place stands in one label."""
+    labels: dict[Location, list[str]] = {}
+    for item in related:
+        labels.setdefault(item.location, []).append(item.message)
+    return [Mark(at, "; ".join(filter(None, texts)), False) for at, texts in labels.items()]
+
+
 def _same_text(a: Location, b: Location) -> bool:
     return (a.filename, a.cell) == (b.filename, b.cell)
-
-
-def _shown_rows(at: Location) -> list[int]:
-    """Return the rows of a span; of a long one the first two and the last."""
-    rows = list(range(at.row, max(at.end_row, at.row) + 1))
-    if at.end_row > at.row and at.end_column == 1:
-        rows.pop()
-    return rows if len(rows) <= _MANY_ROWS else [*rows[:2], rows[-1]]
 
 
 def _underline(mark: Mark, row: int, line: str) -> tuple[int, int]:
@@ -160,6 +169,8 @@ def _width(text: str) -> int:
     """Return how many terminal columns a text takes."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )
