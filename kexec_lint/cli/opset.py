@@ -174,8 +174,7 @@ def _builds(
     lock: str | None = None,
 ) -> tuple[list[Build], dict[str, dict[str, Any]]]:
     """Return the builds of the command line, and the models that a lock names."""
-    from kexec_lint.executorch import loading, tables, wheel
-    from kexec_lint.executorch import lock as locks
+    from kexec_lint.executorch import loading, tables
     from kexec_lint.executorch.build import assemble
     from kexec_lint.executorch.registration import RegistrationError
 
@@ -184,11 +183,15 @@ def _builds(
     models: dict[str, dict[str, Any]] = {}
     try:
         if runtime is not None:
+            from kexec_lint.executorch import wheel
+
             part, note = wheel.read(release)
             build = assemble(part.path, [part], release, libs, given, dtype_selective)
             build.notes += [note] if note else []
             found.append(build)
         if lock is not None:
+            from kexec_lint.executorch import lock as locks
+
             with open(lock, encoding="utf-8") as file:
                 part, version, models = locks.read(lock, file.read())
             found.append(assemble(lock, [part], tables.load(version), libs, given, dtype_selective))
@@ -261,8 +264,10 @@ def _report(
     findings: list[Finding], verdict: str, notes: Sequence[str], form: str, file: str | None, count: int
 ) -> None:
     """Write the report, the verdict as its first line where the format has lines of its own."""
-    if form == "concise" and file is None and not findings:
+    if form in ("full", "concise", "github") and file is None and not findings:
         click.echo(verdict)
+        for note in dict.fromkeys(notes):
+            click.echo(f"note: {note}", err=True)
         return
     from kexec_lint.engine.check import Report
     from kexec_lint.report import Context, markdown, render

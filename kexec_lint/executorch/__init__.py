@@ -6,11 +6,13 @@ files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a reader of one program must not pay for what the engine passes around, nor for typing
+    from collections.abc import Mapping
+    from typing import Any
 
-from kexec_lint.findings import Finding
-from kexec_lint.source import FileResult, Options, Project, Source
+    from kexec_lint.findings import Finding
+    from kexec_lint.source import FileResult, Options, Project, Source
 
 SUFFIXES = frozenset(
     {".yaml", ".yml", ".cmake", ".bzl", ".py", "cmakelists.txt", "cmakepresets.json", "buck", "targets"}
@@ -32,6 +34,7 @@ def needles(codes: frozenset[str]) -> frozenset[bytes]:
 def scan(source: Source, project: Project, options: Options) -> FileResult:
     """Judge one file by itself. What does not parse is no finding: half-typed files are checked in editors."""
     from kexec_lint.executorch import files
+    from kexec_lint.source import FileResult
 
     found = files.check(source) if options.codes & IN_FILES else []
     return FileResult([finding for finding in found if finding.code in options.codes])

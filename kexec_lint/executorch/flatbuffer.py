@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _U16 = struct.Struct("<H")
 _I32 = struct.Struct("<i")

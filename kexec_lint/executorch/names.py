@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from enum import Enum
 
@@ -75,6 +74,8 @@ def suggest(name: str, release: tables.Release) -> list[str]:
         related = _same_base(variant, known)
         if related:
             return related[:3]
+    import difflib
+
     return difflib.get_close_matches(scoped, sorted(known), n=1, cutoff=0.82)
 
 

@@ -7,11 +7,15 @@ Operators and keys come out as executorch's own `codegen/tools/selective_build` 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from kexec_lint.executorch.flatbuffer import Buffer, FormatError, Table
 from kexec_lint.executorch.keys import kernel_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    TensorAt = Callable[[int], "Tensor"]
 
 PROGRAM_ID, BUNDLE_ID, DATA_ID = b"ET12", b"BP08", b"FT01"
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
@@ -35,8 +39,7 @@ _VALUE_NAMES = [
 ]
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A tensor of a program. `external` is its fully qualified name if the data come from a .ptd file."""
 
     dtype: int
@@ -46,8 +49,7 @@ class Tensor:
     external: str | None = None
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A kernel call: `tensors` are (scalar type, dimension order, whether it stands for a list of tensors).
 
     `flags` are the boolean arguments as (position, value).
@@ -68,8 +70,7 @@ class Call:
         return kernel_key([(dtype, order) for dtype, order, listed in self.tensors if not listed])
 
 
-@dataclass(frozen=True)
-class Delegate:
+class Delegate(NamedTuple):
     """A delegate: the backend's id, where its blob lies in the file (bytes from and to), its compile specs'
     keys.
     """
@@ -80,8 +81,7 @@ class Delegate:
     compile_specs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """An execution plan. `steps` are the instructions in order: an operator's name, or a delegate's index."""
 
     name: str
@@ -95,8 +95,7 @@ class Method:
     external: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     """What a program file needs of the binary that loads it."""
 
     path: str
@@ -104,7 +103,7 @@ class Program:
     methods: tuple[Method, ...]
     named_data: tuple[str, ...] = ()
     bundled: bool = False
-    calls: frozenset[Call] = field(default=frozenset(), compare=False)
+    calls: frozenset[Call] = frozenset()
 
     @property
     def operators(self) -> list[str]:
@@ -214,9 +213,6 @@ def _header(view: memoryview) -> tuple[int, int]:
             f"{len(view)} bytes of the {max(expected, program_size)} that its header names: the file is truncated"
         )
     return program_size, base
-
-
-TensorAt = Callable[[int], Tensor]
 
 
 class _Reader:

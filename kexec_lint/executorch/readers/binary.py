@@ -7,8 +7,6 @@ import re
 from kexec_lint.executorch import tables
 from kexec_lint.executorch.registration import Kind, Part, Registered, place
 
-ELF, ARCHIVE = b"\x7fELF", b"!<arch>\n"
-MACH_O = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 _NAME = re.compile(rb"\x00([A-Za-z_]\w{1,40}::[A-Za-z_]\w{0,80}(?:\.\w{1,60})?)(?=\x00)")
 _MAP_HEADS = (
     "Memory Configuration",
@@ -21,11 +19,6 @@ _KERNEL_OBJECT = re.compile(r"\b(op_\w+)\.(?:cpp\.)?(?:o|obj)\b")
 # A function of a kernel library as g++ and clang mangle it: torch::executor::native::add_out(…).
 _MANGLED = re.compile(r"_ZN(?:5torch8executor6native|(?P<other>(?:\d+\w+?)*?6native))(?P<length>\d+)(?P<rest>\w+)")
 _BACKEND = re.compile(rb"\x00(\w{2,30}Backend)(?=\x00)")
-
-
-def is_binary(data: bytes) -> bool:
-    """Return whether the file is an executable, library or archive."""
-    return data.startswith((ELF, ARCHIVE, *MACH_O))
 
 
 def is_map(text: str) -> bool:

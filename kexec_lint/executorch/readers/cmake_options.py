@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, field
 
@@ -101,6 +100,8 @@ def _name(part: Part, settings: Settings, release: tables.Release, name: str, va
     elif name in MEANT:
         meant = MEANT[name]
     else:
+        import difflib
+
         near = difflib.get_close_matches(name, sorted(release.options), n=1, cutoff=0.85)
         meant = near[0] if near else None
         if meant is None and name not in settings.uninitialised:

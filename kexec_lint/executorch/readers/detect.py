@@ -6,17 +6,12 @@ from pathlib import Path
 
 from kexec_lint.executorch import program, tables
 from kexec_lint.executorch.flatbuffer import FormatError
-from kexec_lint.executorch.readers import (
-    binary,
-    buck,
-    cmake,
-    functions_yaml,
-    generated,
-    oplist,
-    selected_yaml,
-    yaml_nodes,
-)
+from kexec_lint.executorch.readers import oplist
 from kexec_lint.executorch.registration import Kind, Part, RegistrationError, place
+
+BINARIES = (b"\x7fELF", b"!<arch>\n", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""First bytes of ELF files, static archives and Mach-O files."""
+CACHE_HEAD = "# This is the CMakeCache file."
 
 FOLDER_FILES = (
     "selected_operators.yaml",
@@ -44,44 +39,64 @@ def read(path: str, release: tables.Release) -> list[Part]:
 
 
 def parse(path: str, data: bytes, release: tables.Release) -> list[Part]:
-    """Return what the bytes of one file say about a build; see `read`."""
+    """Return what the bytes of one file say about a build; see `read`. Each reader is imported when needed."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1]
     if data[4:8] in (program.PROGRAM_ID, program.BUNDLE_ID) or name.endswith((".pte", ".bpte")):
         return [of_model(path, data)]
-    if binary.is_binary(data):
+    if data.startswith(BINARIES):
+        from kexec_lint.executorch.readers import binary
+
         return [binary.read_binary(path, data, release)]
-    text = data.decode("utf-8", "replace")
     if program.is_lfs_pointer(data):
         raise RegistrationError(f"{path}: a Git LFS pointer, not the file itself: run `git lfs pull`")
-    if name == "CMakeCache.txt" or text.startswith("# This is the CMakeCache file."):
-        return [cmake.read_cache(path, text, release)]
-    if name == "CMakeLists.txt" or name.endswith(".cmake"):
-        return [cmake.read(path, text, release)]
-    if name.endswith((".cpp", ".cc", ".cxx", ".h", ".hpp")) and generated.is_generated(text):
-        return [generated.read(path, text)]
-    if name.endswith(".json") and (presets := cmake.read_presets(path, text, release)):
-        return presets
-    if name in ("BUCK", "TARGETS") or name.endswith((".bzl", ".buck")) or buck.is_buck(text):
-        return [buck.read(path, text)]
-    if binary.is_map(text):
-        return [binary.read_map(path, text, release)]
+    text = data.decode("utf-8", "replace")
+    if name.endswith((".yaml", ".yml")):
+        return [_yaml(path, text)]
+    if name in ("CMakeCache.txt", "CMakeLists.txt") or name.endswith(".cmake") or text.startswith(CACHE_HEAD):
+        from kexec_lint.executorch.readers import cmake
+
+        cached = name == "CMakeCache.txt" or text.startswith(CACHE_HEAD)
+        return [cmake.read_cache(path, text, release) if cached else cmake.read(path, text, release)]
+    if name.endswith((".cpp", ".cc", ".cxx", ".h", ".hpp")):
+        from kexec_lint.executorch.readers import generated
+
+        if generated.is_generated(text):
+            return [generated.read(path, text)]
     if name.endswith(".json"):
-        part = Part(path, Kind.SELECTION, place(path))
-        oplist.read_dict(part, text, place(path))
-        if part.selected or part.problems:
-            return [part]
+        return _json(path, text, release)
     if oplist.is_list(text):
         return [oplist.read(path, text)]
+    if name in ("BUCK", "TARGETS") or "et_operator_library" in text or "executorch_generated_lib" in text:
+        from kexec_lint.executorch.readers import buck
+
+        return [buck.read(path, text)]
+    from kexec_lint.executorch.readers import binary
+
+    if binary.is_map(text):
+        return [binary.read_map(path, text, release)]
     return [_yaml(path, text)]
 
 
+def _json(path: str, text: str, release: tables.Release) -> list[Part]:
+    """Return the parts of CMake presets, or the selection of an `ops_dict`."""
+    from kexec_lint.executorch.readers import cmake
+
+    if presets := cmake.read_presets(path, text, release):
+        return presets
+    part = Part(path, Kind.SELECTION, place(path))
+    oplist.read_dict(part, text, place(path))
+    if not part.selected and not part.problems:
+        raise RegistrationError(f"{path}: neither CMake presets that set ExecuTorch options nor an ops_dict")
+    return [part]
+
+
 def _yaml(path: str, text: str) -> Part:
+    from kexec_lint.executorch.readers import functions_yaml, selected_yaml, yaml_nodes
+
     root = yaml_nodes.compose(path, text) if ":" in text else None
-    if selected_yaml.is_selection(root):
-        assert root is not None
+    if root is not None and selected_yaml.is_selection(root):
         return selected_yaml.read(path, root)
-    if functions_yaml.is_functions(root):
-        assert root is not None
+    if root is not None and functions_yaml.is_functions(root):
         return functions_yaml.read(path, root)
     raise RegistrationError(
         f"{path}: says nothing about a build; pass a selected_operators.yaml, functions.yaml, generated .cpp, "
