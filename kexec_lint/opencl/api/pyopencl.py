@@ -184,7 +184,7 @@ METHODS: dict[str, dict[str, CallModel]] = {
         "unbind_from_queue": row("bind_queue"),
     },
     "map": {"release": row("unmap", "unmap", "queue wait_for")},
-    "program": {"build": row("self")},
+    "program": {"build": row("build", params="options")},
     "kernel": {
         "set_args": row("set_args"),
         "set_arg": row("set_arg", params="index value"),
@@ -227,10 +227,11 @@ ON_DEVICE = "ON_DEVICE"
 SYNC_NAMES = frozenset({"finish", "wait", "synchronize", "sync", "wait_for_events", "block_until_ready", "join"})
 """Method names that, on an object that cannot be resolved, may wait for anything."""
 
+_ISSUING = ("command", "copy", "launch", "map", "queue", "wait", "user_event", "svm_allocation", "pool")
+
 TRIGGERS = frozenset(
-    {name.rpartition(".")[2] for name in FUNCTIONS}
-    | {name for table in METHODS.values() for name in table if name not in ("get", "set", "copy", "view", "map")}
-    | {"wait_for", "pyopencl", OUT_OF_ORDER}
+    {name.rpartition(".")[2] for name, model in FUNCTIONS.items() if model.does in _ISSUING}
+    | {"set_args", "add_event", "get_async", "map_to_host", "set_status", "set_callback", "wait_for"}
 )
 """Names whose mention makes a statement or function worth lowering."""
 

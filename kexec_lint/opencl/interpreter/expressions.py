@@ -8,7 +8,7 @@ from typing import Any
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.graph import Guard
-from kexec_lint.opencl.interpreter import attributes, calls, host
+from kexec_lint.opencl.interpreter import attributes, calls, event_lists, host
 from kexec_lint.opencl.interpreter.machine import Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -53,56 +53,62 @@ _LONGEST = 1 << 20
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
     m.tick()
-    match node:
-        case p.Const(value=value):
-            return Known(value)
-        case p.Name(id=name):
-            return lookup(m, name)
-        case p.Attr(base=base, name=name):
-            return attributes.get(m, evaluate(m, base), name, node.span)
-        case p.Call():
-            return calls.call(m, node)
-        case p.Item(base=base, index=index):
-            return item(m, evaluate(m, base), evaluate(m, index), node.span)
-        case p.Seq(kind=kind, items=items):
-            elements = elements_of(m, items)
-            if kind == "tuple":
-                return TupleValue(tuple(elements))
-            return m.list_of(elements, kind)
-        case p.Operation(op=op, operands=operands):
-            return operation(m, op, operands, node)
-        case p.Choice(test=test, then=then, orelse=orelse):
-            return choice(m, evaluate(m, test), lambda: evaluate(m, then), lambda: evaluate(m, orelse))
-        case p.Bind(target=target, value=value):
-            from kexec_lint.opencl.interpreter.statements import assign
+    return _EVALUATE[type(node)](m, node)
 
-            result = evaluate(m, value)
-            assign(m, target, result, node.span)
-            return result
-        case p.Lambda():
-            return FunctionValue(node, m.frame.scope, m.frame)
-        case p.Mapping(items=pairs):
-            return mapping(m, pairs)
-        case p.Format(parts=parts):
-            return text(m, [evaluate(m, part) for part in parts])
-        case p.Comprehension():
-            return comprehension(m, node)
-        case p.Star(value=value):
-            return evaluate(m, value)
-        case p.Slice(lower=lower, upper=upper, step=step):
-            ends = tuple(NONE if e is None else evaluate(m, e) for e in (lower, upper, step))
-            return TupleValue((Known("slice"), *ends))
-        case p.Opaque(kind=kind, parts=parts):
-            values = [evaluate(m, part) for part in parts]
-            if kind in ("yield", "yield from", "await"):
-                m.frame.yields = True
-                if kind != "await":
-                    m.frame.temporaries.extend(values)
-                calls.opaque(m, values, node.span, everything=True)
-                if kind == "await" and values:
-                    return values[0]
-            return m.fresh(kind)
-    return m.fresh("expression")
+
+def _bind(m: Machine, node: p.Bind) -> AbstractValue:
+    from kexec_lint.opencl.interpreter.statements import assign
+
+    result = evaluate(m, node.value)
+    assign(m, node.target, result, node.span)
+    return result
+
+
+def _display(m: Machine, node: p.Seq) -> AbstractValue:
+    elements = elements_of(m, node.items)
+    return TupleValue(tuple(elements)) if node.kind == "tuple" else m.list_of(elements, node.kind)
+
+
+def _slice(m: Machine, node: p.Slice) -> AbstractValue:
+    ends = tuple(NONE if e is None else evaluate(m, e) for e in (node.lower, node.upper, node.step))
+    return TupleValue((Known("slice"), *ends))
+
+
+def _opaque(m: Machine, node: p.Opaque) -> AbstractValue:
+    values = [evaluate(m, part) for part in node.parts]
+    if node.kind in ("yield", "yield from", "await"):
+        m.frame.yields = True
+        if node.kind != "await":
+            m.frame.temporaries.extend(values)
+        calls.opaque(m, values, node.span, everything=True)
+        if node.kind == "await" and values:
+            return values[0]
+    return m.fresh(node.kind)
+
+
+def _choice(m: Machine, node: p.Choice) -> AbstractValue:
+    test = evaluate(m, node.test)
+    return choice(m, test, lambda: evaluate(m, node.then), lambda: evaluate(m, node.orelse))
+
+
+_EVALUATE: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
+    p.Const: lambda m, node: Known(node.value),
+    p.Name: lambda m, node: lookup(m, node.id),
+    p.Attr: lambda m, node: attributes.get(m, evaluate(m, node.base), node.name, node.span),
+    p.Call: lambda m, node: calls.call(m, node),
+    p.Item: lambda m, node: item(m, evaluate(m, node.base), evaluate(m, node.index), node.span),
+    p.Seq: _display,
+    p.Operation: lambda m, node: operation(m, node.op, node.operands, node),
+    p.Choice: _choice,
+    p.Bind: _bind,
+    p.Lambda: lambda m, node: FunctionValue(node, m.frame.scope, m.frame),
+    p.Mapping: lambda m, node: mapping(m, node.items),
+    p.Format: lambda m, node: text(m, [evaluate(m, part) for part in node.parts]),
+    p.Comprehension: lambda m, node: comprehension(m, node),
+    p.Star: lambda m, node: evaluate(m, node.value),
+    p.Slice: _slice,
+    p.Opaque: _opaque,
+}
 
 
 def lookup(m: Machine, name: str) -> AbstractValue:
@@ -112,7 +118,9 @@ def lookup(m: Machine, name: str) -> AbstractValue:
         current: Any = frame
         while current is not None:
             if name in current.variables:
-                return m.loader.bound(current.variables, name, m)
+                found = m.loader.bound(current.variables, name, m)
+                event_lists.note_read(found)
+                return found
             current = current.parent
     value = frame.scope.lookup(name, m)
     return value if value is not None else Unknown(("name", frame.scope.path, name))

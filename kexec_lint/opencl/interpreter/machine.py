@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS = 300
 """Commands per entry point."""
-IDLE = 3_000
+IDLE = 2_000
 """Evaluated nodes without a command among them: what follows is no host code of the device."""
 STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
@@ -167,6 +167,8 @@ class Machine:
         guard, host = self.guard, self.host
         self.serial += 1
         instance = [self.condition(("arm", self.serial, number)) for number in range(len(arms) - 1)]
+        if instance and (len(arms) == 2 or not arms[0][0]):
+            self.graph.decisions[instance[0]] = arms[0][0]
         live: list[tuple[g.Guard, Change, g.HostPoint]] = []
         carried: set[int] = set()
         conditions: list[g.Guard] = []

@@ -12,9 +12,9 @@ SMALL = 12
 """Rows of a function that is entered in any case: it may normalise a wait list or hand out a queue."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_ROLE = re.compile(r"(?:^|_)(?:\w*queue|event|evt|wait_for)(?:s?\d*_?$|_)", re.IGNORECASE)
+_ROLE = re.compile(r"(?:^|_)\w*queue(?:s?\d*_?$|_)", re.IGNORECASE)
 _COMMON = frozenset(name for table in api.METHODS.values() for name in table)
-_SHORT = frozenset({"q", "cq", "evt", "evts"})
+_SHORT = frozenset({"q", "cq"})
 
 
 class Relevance:
