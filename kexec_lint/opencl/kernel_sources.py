@@ -92,7 +92,7 @@ def _single_group_kernels(graphs: Iterable[g.EnqueueGraph]) -> frozenset[str]:
 def one_group(launch: g.Launch) -> bool:
     """Return whether a launch has exactly one work-group: the local size is the global size."""
     known = launch.global_size is not None and None not in launch.global_size
-    return launch.local_given and known and launch.global_size == launch.local_size
+    return launch.one_group or (launch.local_given and known and launch.global_size == launch.local_size)
 
 
 def _findings(kernels: Text, source: Source, options: Options, single: frozenset[str]) -> Iterator[Finding]:
