@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kexec_lint.opencl.kernels import Barrier, Kernel, KernelParam
 from kexec_lint.opencl.kernels.functions import Text, size_of
-from kexec_lint.opencl.kernels.syntax import Block, Call, Do, Function, Node, Ref, children
+from kexec_lint.opencl.kernels.syntax import Block, Call, Do, Function, Node, Ref, Return, children
 from kexec_lint.opencl.kernels.unit import Unit
 
 BARRIERS = {"barrier", "work_group_barrier"}
@@ -105,11 +105,14 @@ def required_size(unit: Unit, text: Text) -> tuple[int, int, int] | None:
 
 
 def _ends_with_global_barrier(function: Function) -> bool:
+    """Say whether the last thing that the kernel does is to wait at a barrier with a global fence."""
     body = function.body
-    while body and isinstance(body[-1], Block):
-        body = body[-1].body
-    last = body[-1].value if body and isinstance(body[-1], Do) else None
-    return isinstance(last, Call) and last.name in BARRIERS and "global" in (fences(last) or ())
+    while body and isinstance(body[-1], (Block, Return)):
+        last = body[-1]
+        body = last.body if isinstance(last, Block) else body[:-1]
+    statement = body[-1] if body else None
+    call = statement.value if isinstance(statement, Do) else None
+    return isinstance(call, Call) and call.name in BARRIERS and "global" in (fences(call) or ())
 
 
 def _join(versions: list[tuple[Kernel, int]]) -> Kernel:
