@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,9 +20,8 @@ def load_program(path: str) -> program.Program | Finding:
 
     Raises OSError for a file that cannot be read at all.
     """
-    data = Path(path).read_bytes()
     try:
-        return program.read(path, data)
+        return program.read(path, _mapped(path))
     except FormatError as error:
         return finding(
             "EXT301",
@@ -34,10 +35,17 @@ def load_program(path: str) -> program.Program | Finding:
         )
 
 
+def _mapped(path: str) -> mmap.mmap | bytes:
+    """Return the bytes of a file without reading them: weights of gigabytes may follow the program."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b""
+
+
 def load_external(path: str) -> frozenset[str] | Finding:
     """Return the tensors that a .ptd file brings, or EXT302 with the reason why it does not read."""
     try:
-        return program.read_external(path, Path(path).read_bytes())
+        return program.read_external(path, _mapped(path))
     except FormatError as error:
         return finding("EXT302", f"{path} is no sound data file: {error}", place(path), model=path)
 

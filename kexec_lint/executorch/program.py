@@ -14,8 +14,10 @@ from kexec_lint.executorch.keys import kernel_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from mmap import mmap
 
     TensorAt = Callable[[int], "Tensor"]
+    Data = bytes | memoryview | mmap
 
 PROGRAM_ID, BUNDLE_ID, DATA_ID = b"ET12", b"BP08", b"FT01"
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
@@ -144,13 +146,13 @@ class Program(NamedTuple):
         return sorted({name for method in self.methods for name in method.external})
 
 
-def is_lfs_pointer(data: bytes) -> bool:
+def is_lfs_pointer(data: Data) -> bool:
     """Return whether these are the bytes of a Git LFS pointer instead of the file."""
-    return data.startswith(LFS_HEADER)
+    return bytes(data[: len(LFS_HEADER)]) == LFS_HEADER
 
 
-def read(path: str, data: bytes) -> Program:
-    """Read a program from the bytes of a .pte or .bpte file. Raises FormatError with the reason."""
+def read(path: str, data: Data) -> Program:
+    """Read a program from the bytes of a .pte or .bpte file, which may be mapped. Raises FormatError."""
     view, bundled = memoryview(data), False
     base = 0
     if data[4:8] == BUNDLE_ID:
@@ -170,7 +172,7 @@ def read(path: str, data: bytes) -> Program:
     return Program(path, len(data), methods, named, bundled, frozenset().union(*(m.calls for m in methods)))
 
 
-def read_external(path: str, data: bytes) -> frozenset[str]:
+def read_external(path: str, data: Data) -> frozenset[str]:
     """Return the names of the tensors that a .ptd file brings. Raises FormatError with the reason."""
     if is_lfs_pointer(data):
         raise FormatError("a Git LFS pointer, not the file itself: run `git lfs pull`")
@@ -187,7 +189,7 @@ def read_external(path: str, data: bytes) -> frozenset[str]:
     return frozenset(entry.text(0) for entry in buffer.root().tables(2))
 
 
-def _check_identifier(head: bytes, data: bytes) -> None:
+def _check_identifier(head: bytes, data: Data) -> None:
     if is_lfs_pointer(data):
         raise FormatError("a Git LFS pointer, not the program itself: run `git lfs pull`")
     if not data:
@@ -311,7 +313,9 @@ class _Reader:
             return None
         items = _needed(values[index].table(1), "a tensor list").numbers(0, "i")
         for item in items:
-            if kind == _OPTIONAL_TENSOR_LIST and (item == -1 or (item < len(kinds) and kinds[item] != _TENSOR)):
+            if kind == _OPTIONAL_TENSOR_LIST and (
+                item == -1 or (0 <= item < len(kinds) and kinds[item] != _TENSOR)
+            ):
                 continue
             return tensor(item), True
         return None
