@@ -179,7 +179,7 @@ def read_external(path: str, data: Data) -> frozenset[str]:
     if data[4:8] != DATA_ID:
         raise FormatError(f"identifier {data[4:8]!r} instead of {DATA_ID!r}: not a .ptd file")
     # Extended header of extension/flat_tensor: FH01 at byte 8, length, flatbuffer offset and size, segments.
-    buffer = Buffer(data)
+    buffer = Buffer(memoryview(data))
     if data[8:12] == b"FH01" and len(data) >= 48:
         start, size, base, length = struct.unpack_from("<QQQQ", data, 16)
         if base + length > len(data):

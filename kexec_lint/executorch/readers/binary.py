@@ -8,25 +8,22 @@ from kexec_lint.executorch import tables
 from kexec_lint.executorch.registration import Kind, Part, Registered, place
 
 _NAME = re.compile(rb"\x00([A-Za-z_]\w{1,40}::[A-Za-z_]\w{0,80}(?:\.\w{1,60})?)(?=\x00)")
-_MAP_HEADS = (
-    "Memory Configuration",
-    "Linker script and memory map",
-    "VMA      LMA",
-    "# Object files:",
-    "# Sections:",
-)
+_MAP_HEADS = ("Memory Configuration", "Linker script and memory map", "# Object files:", "# Sections:")
+_LLD_HEAD = re.compile(r"^\s*VMA\s+LMA\s+Size\s+Align\s", re.M)
 _KERNEL_OBJECT = re.compile(r"\b(op_\w+)\.(?:cpp\.)?(?:o|obj)\b")
+_REGISTERS = re.compile(r"Register(?:CodegenUnboxed)?Kernels\w*(?:\.cpp)?\.(?:o|obj)\b")
+_DISCARDED = ("Discarded input sections", "# Dead Stripped Symbols")
+_KEPT = ("Memory Configuration", "Linker script and memory map", "# Object files", "# Sections", "# Symbols")
 # A function of a kernel library as g++ and clang mangle it: torch::executor::native::add_out(…).
-_MANGLED = re.compile(r"_ZN(?:5torch8executor6native|(?P<other>(?:\d+\w+?)*?6native))(?P<length>\d+)(?P<rest>\w+)")
+_MANGLED = re.compile(r"_ZN(?:\d+[A-Za-z_]\w*?)??6native(?P<length>\d+)(?P<rest>[A-Za-z_]\w+)")
+_DEMANGLED = re.compile(r"\bnative::(\w+)\(")
 _BACKEND = re.compile(rb"\x00(\w{2,30}Backend)(?=\x00)")
 
 
 def is_map(text: str) -> bool:
     """Return whether the text is a linker map: of GNU ld, lld or Apple's linker."""
     head = text[:20_000]
-    return any(mark in head for mark in _MAP_HEADS) or bool(
-        re.search(r"^ *\.text\S* +0x[0-9a-f]+ +0x", text, re.M)
-    )
+    return any(mark in head for mark in _MAP_HEADS) or bool(_LLD_HEAD.search(head))
 
 
 def read_binary(path: str, data: bytes, release: tables.Release) -> Part:
@@ -56,43 +53,67 @@ def read_map(path: str, text: str, release: tables.Release) -> Part:
     """Return the operators whose kernel functions a linker map places in the binary, with their bytes.
 
     A map names functions, not operators: `torch::executor::native::add_out` stands for aten::add.out by the
-    release's YAML files. Kernels without the registration object are not registered: those are in `stripped`.
+    release's YAML files. Where it names objects only, op_add.cpp.o stands for the operators of op_add.cpp. Kernels
+    without the registration object are not registered: those are in `stripped`.
     """
     part = Part(path, Kind.REGISTERED, place(path))
-    operators: dict[str, list[str]] = {}
-    for operator, function in release.kernel_functions.items():
-        operators.setdefault(function.split("::")[-1].removeprefix("opt_"), []).append(operator)
-        operators.setdefault(function.split("::")[-1], []).append(operator)
+    functions = _functions(release)
+    files: dict[str, list[str]] = {}
+    for operator, file in release.kernel_files.items():
+        files.setdefault(file, []).append(operator)
     sizes: dict[str, int] = {}
     rows: dict[str, int] = {}
-    registers = False
-    discarded = False
+    by_object: dict[str, tuple[int, int]] = {}
+    registers = discarded = False
     lines = text.splitlines()
     for row, line in enumerate(lines, 1):
-        if line.startswith(("Discarded input sections", "# Dead Stripped Symbols")):
+        if line.startswith(_DISCARDED):
             discarded = True
-        elif line.startswith(
-            ("Memory Configuration", "Linker script and memory map", "# Object files", "# Symbols")
-        ):
+        elif line.startswith(_KEPT):
             discarded = False
         if discarded:
             continue
-        if "RegisterCodegenUnboxedKernels" in line or "RegisterKernels" in line:
-            registers |= bool(re.search(r"0x[0-9a-fA-F]+|^\s*[0-9a-f]{4,}", line)) or "(" in line
-        for match in _MANGLED.finditer(line):
-            length = int(match["length"])
-            name = match["rest"][:length]
-            for operator in operators.get(name, ()):
+        registers |= bool(_REGISTERS.search(line))
+        for name in _called(line):
+            size = _size(line) or _size(lines[row] if row < len(lines) and not _called(lines[row]) else "")
+            for operator in functions.get(name, ()):
                 rows.setdefault(operator, row)
-                size = _size(line) or _size(lines[row] if row < len(lines) and "_ZN" not in lines[row] else "")
                 sizes[operator] = sizes.get(operator, 0) + size
+        if (
+            ".text" in line
+            and (match := _KERNEL_OBJECT.search(line))
+            and match[1] in files
+            and (size := _size(line))
+        ):
+            first, sum_ = by_object.get(match[1], (row, 0))
+            by_object[match[1]] = first, sum_ + size
+    if not rows:
+        for file, (row, size) in by_object.items():
+            rows.update(dict.fromkeys(files[file], row))
+            sizes.update(dict.fromkeys(files[file], size))
     for operator in sorted(rows):
-        entry = Registered(operator, "default", place(path, rows[operator]), path, sizes[operator] or None)
+        entry = Registered(operator, "default", place(path, rows[operator]), path, sizes.get(operator) or None)
         if registers:
             part.registered.append(entry)
         else:
             part.stripped[operator] = entry.at
     return part
+
+
+def _functions(release: tables.Release) -> dict[str, list[str]]:
+    """Return the operators by the name of their C++ function."""
+    found: dict[str, list[str]] = {}
+    for operator, function in release.kernel_functions.items():
+        name = function.split("::")[-1]
+        for spelt in {name, name.removeprefix("opt_")}:
+            found.setdefault(spelt, []).append(operator)
+    return found
+
+
+def _called(line: str) -> list[str]:
+    """Return the functions of namespace `native` on a line, mangled or not."""
+    mangled = [match["rest"][: int(match["length"])] for match in _MANGLED.finditer(line)]
+    return mangled or _DEMANGLED.findall(line)
 
 
 def _size(line: str) -> int:
