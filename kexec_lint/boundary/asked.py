@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from kexec_lint.boundary.descriptors import OPENS, Descriptors
 from kexec_lint.boundary.events import Call
@@ -62,20 +63,20 @@ class Asked:
             return self.call.result if (self.call.result or -1) >= 0 and self.what == "open" else None
         return descriptor_of(self.call.args[4 if self.what == "mmap" else 0])[0]
 
-    @property
+    @cached_property
     def kinds(self) -> frozenset[str]:
         """The classes that the request can be of."""
         if self.what != "ioctl":
             return frozenset({"open" if self.what == "open" else "map" if self.what == "mmap" else "access"})
         return frozenset(r.kind for r in self.requests) or frozenset({"other"})
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """One class: a submission wins where the request stays ambiguous."""
         kinds = self.kinds
         return "submit" if "submit" in kinds else sorted(kinds)[0]
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The request by name, or its number where no table has it, or the name of the call."""
         if self.what != "ioctl":
@@ -87,7 +88,7 @@ class Asked:
             else self.printed
         )
 
-    @property
+    @cached_property
     def driver(self) -> str | None:
         """The kernel driver, "a or b" where the log leaves it open, None where only the DRM core was asked."""
         if self.family not in ("drm", "accel"):
@@ -147,7 +148,9 @@ def device_call(call: Call, index: int, process: int, table: Descriptors) -> Ask
         if family is None:
             # the opening was not traced: only requests that GPU drivers alone use speak for a device
             families = {FAMILY.get(r.driver, "drm") for r in rows}
-            if not rows or len(families) > 1 or not _unmistakable(args[1], rows):
+            if "drm" in families:
+                families = {"drm"}  # accel nodes share DRM's numbers
+            if len(families) != 1 or not _unmistakable(args[1], rows):
                 return None
             family = families.pop()
         serial = opened.serial if opened else 0

@@ -35,6 +35,11 @@ PERF_EVENTS = "ioctl,openat,close,dup,dup2,dup3,write,exit_group,clone,clone3"
 def program(nvstatus: bool) -> str:
     """Return the bpftrace program, with the reading of NvStatus if asked for."""
     text = (files("kexec_lint.boundary") / "data" / "trace.bt").read_text(encoding="utf-8")
+    old = Path(
+        "/sys/kernel/tracing/events/syscalls/sys_enter_open"
+    ).exists()  # newer architectures have openat alone
+    for word, probe in (("OPENS", "sys_enter_open"), ("OPENED", "sys_exit_open")):
+        text = text.replace(f" {word} /", f", tracepoint:syscalls:{probe} /" if old else " /")
     if not nvstatus:
         return text.replace("  STATUS\n", "  $s = (uint32)0;\n")
     tests = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kexec_lint.boundary.events import Call
-from kexec_lint.boundary.logs import Trace
+from kexec_lint.boundary.logs import NEW_THREAD, Trace
 from kexec_lint.boundary.strings import descriptor_of, path_of
 
 OPENS = {"open": (0, 1), "openat": (1, 2), "openat2": (1, 2), "creat": (0, 0)}
@@ -99,6 +99,8 @@ class Descriptors:
             table[result] = self._new(call.opened or name, call.line)
         elif name == "close_range" and len(args) > 1:
             self._close_range(table, args)
+        elif name in NEW_THREAD and result > 0:
+            self.table(result)  # the child's copy is of this moment
         elif name.startswith("exec"):
             kept = {n: o for n, o in table.items() if not o.closes_on_exec}
             self._tables[call.tid] = kept

@@ -179,14 +179,35 @@ NUMBERED = re.compile(
 NAMED = re.compile(r"\b(E[A-Z0-9]{2,14})\b")
 
 
+KIND_NAMES = {
+    "memory": "memory", "permission": "a permission", "invalid": "an invalid argument", "busy": "a busy device",
+    "io": "an input/output error", "fault": "a bad address", "hang": "a hang", "lost": "a lost device",
+    "cancelled": "a cancelled submission", "nodevice": "a missing device", "timeout": "a timeout",
+    "files": "too many open files", "unsupported": "something unsupported", "descriptor": "a bad descriptor",
+    "deadlock": "a deadlock", "unknown": "an unknown error", "exists": "something that exists already",
+}  # fmt: skip
+
+
+def in_words(kinds: Iterable[str]) -> str:
+    """Return kinds of failure as a person would say them."""
+    return " or ".join(KIND_NAMES[kind] for kind in sorted(kinds))
+
+
 @cache
 def _kind_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, re.compile(words, re.I)) for kind, words in KIND_WORDS)
 
 
+@cache
+def _any_kind() -> re.Pattern[str]:
+    return re.compile("|".join(words for _, words in KIND_WORDS), re.I)
+
+
 def kinds_of(text: str) -> frozenset[str]:
     """Return the kinds of failure that a message names; empty if it only says that something failed."""
     text = text[:LONGEST]
+    if not _any_kind().search(text):
+        return frozenset()
     return frozenset(kind for kind, pattern in _kind_patterns() if pattern.search(text))
 
 

@@ -209,11 +209,21 @@ def _unfinished(start: tuple[str, Head, int], file: str) -> Iterator[Call]:
         yield call
 
 
+BROKEN_WRITE = re.compile(
+    r'write\((?P<fd>[^,]*), (?P<text>"(?:[^"\\]|\\.)*")(?P<more>\.\.\.)?, (?P<rest>\d.*)$', re.S
+)
+
+
 def _written(text: str, head: Head, file: str, line: int) -> Iterator[Call]:
-    """Yield a write whose line was broken by the very text that it wrote."""
-    if text.startswith(("write(", "writev(")):
-        call = parse_call(
-            re.sub(r'^(\w+\([^"]*"(?:[^"\\]|\\.)*").*', r"\1, 0) = ?", text, flags=re.S), head, file, line
-        )
-        if call is not None:
-            yield call
+    """Yield a write whose line was broken by the very text that it wrote, which is whole where -s cut it."""
+    broken = BROKEN_WRITE.match(text)
+    if broken is None:
+        return
+    shown = broken["text"]
+    start = shown[1:-1].split("\\n", 1)[0]
+    at = broken["rest"].find(start) if broken["more"] and "\\" not in start else -1
+    if at > 0:
+        shown = '"' + broken["rest"][at:].replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
+    call = parse_call(f"write({broken['fd']}, {shown}, 0) = ?", head, file, line)
+    if call is not None:
+        yield call

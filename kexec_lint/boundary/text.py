@@ -19,7 +19,7 @@ COLOURS = {
     Verdict.PROBE: "cyan",
     Verdict.BLIND: "blue",
 }
-WRAPPERS = ("ioctl", "__ioctl", "drmIoctl", "__open", "openat", "__libc_open", "open64", "kmtIoctl", "intel_ioctl")
+WRAPPERS = ("_start", "drmIoctl", "drmCommandWriteRead", "drmCommandWrite", "kmtIoctl", "intel_ioctl")
 LONGEST_QUOTE = 160
 
 
@@ -109,13 +109,17 @@ def moment(time: float) -> str:
 
 
 def under(stack: tuple[str, ...]) -> str:
-    """Return the callers of a call that -k recorded, wrappers left out."""
+    """Return the callers of a call that -k recorded, wrappers and the C library left out."""
     names = []
     for frame in stack:
-        library, _, rest = frame.rpartition("(") if "(" in frame else (frame, "", "")
-        symbol = rest.split("+0x", 1)[0].rstrip(")")
-        if symbol and symbol not in WRAPPERS:
-            names.append(f"{symbol} ({library.rpartition('/')[2]})")
+        path, _, rest = frame.rpartition("(") if "(" in frame else (frame, "", "")
+        library, symbol = path.rpartition("/")[2], rest.split("+0x", 1)[0].rstrip(")")
+        if (
+            symbol
+            and symbol not in WRAPPERS
+            and not library.startswith(("libc.so", "libc-", "ld-linux", "libpthread"))
+        ):
+            names.append(f"{symbol} ({library})")
     return f", under {' ← '.join(names[:3])}" if names else ""
 
 

@@ -12,7 +12,7 @@ from kexec_lint.boundary.asked import Asked, asked
 from kexec_lint.boundary.events import Call, Exit
 from kexec_lint.boundary.following import Following, index_of, last_word, named_between
 from kexec_lint.boundary.logs import Trace, exits
-from kexec_lint.boundary.messages import Said, errnos_of, failures, kinds_of, said
+from kexec_lint.boundary.messages import Said, errnos_of, failures, in_words, kinds_of, said
 from kexec_lint.boundary.noise import aside
 from kexec_lint.boundary.nvstatus import is_refusal, status_name
 from kexec_lint.boundary.requests import BLIND, DOORBELL
@@ -37,6 +37,13 @@ FINDINGS = frozenset({Verdict.SWALLOWED, Verdict.RELABELLED, Verdict.REPORTED, V
 
 DEVICE_WORDS = re.compile(r"cuda|nvidia|nvml|\bgpu|device|assert|launch", re.I)
 """Words of a message that is about the device rather than about anything else."""
+
+
+HOW = {
+    4: "the message names the error",
+    3: "the message names its kind or the call",
+    2: "the message says that it failed",
+}
 
 
 @dataclass(frozen=True)
@@ -152,17 +159,13 @@ def _settle(item: Asked, tied: tuple[int, Said] | None, ended: dict[int, Exit], 
     if tied is not None:
         score, message = tied
         if score == 1:
-            names = ", ".join(sorted(kinds_of(message.text) or errnos_of(message.text, message.cut)))
-            meant = " or ".join(sorted(expected_kinds(item))) or (item.call.errno or "another failure")
+            theirs = in_words(kinds_of(message.text)) or " or ".join(sorted(errnos_of(message.text, message.cut)))
+            ours = in_words(expected_kinds(item)) or item.call.errno or "something else"
             return Refusal(
-                item, Verdict.RELABELLED, f"the message speaks of {names}, the driver of {meant}", message
+                item, Verdict.RELABELLED, f"the message speaks of {theirs}, the driver of {ours}", message
             )
-        how = {
-            4: "the message names the error",
-            3: "the message names its kind or the call",
-            2: "the message says that it failed",
-        }
-        return Refusal(item, Verdict.REPORTED, how[score], message)
+        because = HOW[score] + ("; the trace cut it short (strace -s)" if message.cut and score == 2 else "")
+        return Refusal(item, Verdict.REPORTED, because, message)
     end = _end_of(item, ended)
     if end is None:
         return Refusal(item, Verdict.UNKNOWN, "the log ends before the process does, and no message follows")
@@ -182,7 +185,7 @@ def _other_noise(trace: Trace, items: Iterable[Asked]) -> Counter[str]:
     """Count the failed ioctl calls on files that are no device: terminals, sockets, regular files."""
     device = {i.index for i in items}
     return Counter(
-        "no device: a terminal's, socket's or file's request"
+        "ioctl on a terminal, a socket or another file"
         for index, event in enumerate(trace.events)
         if isinstance(event, Call) and event.name == "ioctl" and event.errno and index not in device
     )
