@@ -10,7 +10,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import user_models
 from kexec_lint.opencl.frontend import SyntaxProblem
-from kexec_lint.opencl.interpreter import calls, objects, statements
+from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
 from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
 from kexec_lint.opencl.interpreter.values import ClassValue, Frame, FunctionValue, Object, Unknown
@@ -57,6 +57,7 @@ def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
     m.exits.append([])
     try:
         statements.execute_block(m, scope.module.body)
+        afterwards.conclude_module(m, scope)
     except (Exhausted, RecursionError):
         m.graph.truncated = True
     m.heap = type(m.heap)()
@@ -143,7 +144,8 @@ def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> No
             frame.variables[param.name] = Unknown(("param", frame.number, param.name))
     m.frames.pop()
     try:
-        calls.run_frame(m, frame, node, node.span)
+        result = calls.run_frame(m, frame, node, node.span)
+        afterwards.conclude(m, frame, result)
     except (Exhausted, RecursionError):
         m.graph.truncated = True
     except SyntaxProblem as problem:

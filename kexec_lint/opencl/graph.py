@@ -56,10 +56,6 @@ class Queue:
     created: Site = ()
     profiling: bool | None = None
     context: object = None
-    finished_at_exit: bool = False
-    closed: Site = ()
-    properties_dropped: str | None = None
-    """How a property was asked for in a way that has no effect."""
 
 
 @dataclass(eq=False)
@@ -258,6 +254,8 @@ class Callback:
     site: Site
     function: object
     event: Event
+    body: EnqueueGraph | None = None
+    """What it does, in a graph of its own."""
 
 
 @dataclass(frozen=True)
@@ -315,6 +313,8 @@ class EnqueueGraph:
     callbacks: list[Callback] = field(default_factory=list)
     freed: list[tuple[Memory, HostPoint]] = field(default_factory=list)
     """Pool blocks that their last reference gave back, and where."""
+    decisions: dict[int, Guard] = field(default_factory=dict)
+    """For the number that says that the first arm of a branch is taken: the conditions of that arm."""
     threaded: bool = False
     truncated: bool = False
     _may: list[int] | None = None
@@ -329,6 +329,10 @@ class EnqueueGraph:
     def points(self) -> list[HostPoint]:
         """The host's own points in program order."""
         return [node for node in self.nodes if isinstance(node, HostPoint)]
+
+    def holds(self, node: Node) -> bool:
+        """Return whether a node belongs to this graph (events may come from another one)."""
+        return node.index < len(self.nodes) and self.nodes[node.index] is node
 
     def reaches(self, earlier: Node, later: Node, certainly: bool = False) -> bool:
         """Return whether `earlier` is complete before `later` starts: on some path, or `certainly` on all."""

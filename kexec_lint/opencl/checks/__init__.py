@@ -7,7 +7,19 @@ from functools import cache
 
 from kexec_lint.opencl.checks.evidence import CHECKS, Check
 
-MODULES = ("ordering", "aliases", "mapping", "svm", "remarks")
+MODULES = (
+    "ordering",
+    "aliases",
+    "redundant",
+    "mapping",
+    "svm",
+    "launches",
+    "user_events",
+    "flushing",
+    "callbacks",
+    "profiling",
+    "remarks",
+)
 """The rule families, in the order of their codes."""
 
 

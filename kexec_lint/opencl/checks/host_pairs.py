@@ -46,6 +46,15 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
             f"finish the queue or wait for the event of {name(earlier)} before the host touches shared memory",
             (),
         )
+    poll = next((n for n in between if _asks(n, earlier)), None)
+    if poll is not None:
+        return (
+            "OCL211",
+            message,
+            f"asking for the status (line {row(poll.site)}) is no synchronisation, even when it is COMPLETE: call "
+            "event.wait() after it",
+            (("the status is asked for here", poll.site),),
+        )
     if flush is not None:
         return (
             "OCL210",
@@ -74,6 +83,12 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
     if reads and earlier.what == "get":
         return "OCL508", message, "wait for the event that get_async returned before using the array", ()
     return ("OCL201" if reads else "OCL202"), message, wait, ()
+
+
+def _asks(node: g.Node, command: g.Command) -> bool:
+    """Return whether the host decides something by the status of a command here."""
+    asks = isinstance(node, g.HostPoint) and node.kind == "poll" and node.what == "tested"
+    return asks and isinstance(node, g.HostPoint) and command.event in node.events
 
 
 def _partial_host_wait(between: list[g.Node], earlier: g.Command) -> g.HostPoint | None:

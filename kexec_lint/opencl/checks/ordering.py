@@ -28,6 +28,7 @@ from kexec_lint.opencl.checks.words import name, related
     "OCL208",
     "OCL209",
     "OCL210",
+    "OCL211",
     "OCL501",
     "OCL502",
     "OCL503",

@@ -111,8 +111,7 @@ def _object_attribute(m: Machine, base: Object, name: str, span: p.Span) -> Abst
         case "event" if name == "profile":
             return Object("profile", model=base.model)
         case "event" if name == "command_execution_status":
-            m.point("poll", span, events=(base.model,))
-            return Unknown(("status", id(base.model), m.host.index))
+            return status(m, base, span)
         case "profile":
             m.point("profile", span, events=(base.model,), what=name)
             return m.fresh("timestamp")
@@ -138,6 +137,28 @@ def _object_attribute(m: Machine, base: Object, name: str, span: p.Span) -> Abst
     if name in table:
         return BoundApi(base, name)
     return Unknown(("attr", _identity(m, base), name))
+
+
+def status(m: Machine, event: Object, span: p.Span) -> Unknown:
+    """Ask an event for its status. The value names the poll by its index."""
+    if m.scratch:
+        return m.fresh("status")
+    m.point("poll", span, events=(event.model,))
+    return Unknown(("status", id(event.model), m.host.index))
+
+
+def note_tested(m: Machine, test: AbstractValue) -> None:
+    """Remember that a branch or loop depends on the status of an event."""
+    if not isinstance(test, Unknown):
+        return
+    if test.key[0] == "status" and not m.scratch and test.key[2] < len(m.graph.nodes):
+        poll = m.graph.nodes[test.key[2]]
+        if isinstance(poll, g.HostPoint) and poll.kind == "poll":
+            poll.what = "tested"
+    elif test.key[0] in ("test", "not", "op"):
+        for part in test.key[1:]:
+            if isinstance(part, Unknown):
+                note_tested(m, part)
 
 
 def _identity(m: Machine, base: Object) -> Unknown:

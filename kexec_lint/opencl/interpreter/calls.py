@@ -9,7 +9,7 @@ from typing import Any
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
-from kexec_lint.opencl.interpreter import commands, effects, expressions, library, objects
+from kexec_lint.opencl.interpreter import commands, effects, event_lists, expressions, library, objects
 from kexec_lint.opencl.interpreter.machine import DEPTH, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -262,6 +262,7 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         if getattr(node, "is_generator", False):
             result = m.list_of(frame.temporaries)
             result.state["open"] = True
+        event_lists.examine(m, frame, node)
         release_locals(m, frame, result, span)
         return result
     finally:

@@ -229,14 +229,7 @@ def enqueue(
     if m.scratch:
         event.kind = "past"
         return value
-    if model.closed:
-        m.remark(
-            "OCL507",
-            span,
-            f"{model.name} is used after its `with` block, which finished and closed it",
-            "move the command into the block, or make the queue without `with` and finish it yourself",
-            related=(("the block ends here", model.closed),),
-        )
+    _still_open(m, queue, model, span)
     if model not in m.graph.queues:
         m.graph.queues.append(model)
     command.after(m.host, kind="enqueue")
@@ -273,6 +266,28 @@ def enqueue(
     if returns == "nanny" and not blocking:
         m.nannies.append(event)
     return value
+
+
+def close(m: Machine, queue: AbstractValue, span: p.Span) -> None:
+    """A queue's `with` block ends: PyOpenCL finishes and closes it (`_monkeypatch.py`, `command_queue_exit`)."""
+    state = m.state_of(queue)
+    if state is not None and not m.scratch:
+        m.heap.write(state, "closed", TupleValue((Known(m.site(span)), Known(m.guard))))
+
+
+def _still_open(m: Machine, queue: AbstractValue, model: g.Queue, span: p.Span) -> None:
+    closed = (m.state_of(queue) or {}).get("closed")
+    if not isinstance(closed, TupleValue):
+        return
+    site, guard = (item.value for item in closed.items if isinstance(item, Known))
+    if guard <= m.guard:
+        m.remark(
+            "OCL507",
+            span,
+            f"`{model.name}` is used after its `with` block, which finished and closed it",
+            "move the command into the block, or make the queue without `with` and finish it yourself",
+            related=(("the block ends here", site),),
+        )
 
 
 def _queue_edges(m: Machine, command: g.Command, queue: g.Queue) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
-from kexec_lint.opencl.interpreter import calls, commands, expressions, host, objects, wait_lists
+from kexec_lint.opencl.interpreter import (
+    attributes,
+    calls,
+    commands,
+    expressions,
+    host,
+    objects,
+    queue_properties,
+    wait_lists,
+)
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
     NONE,
@@ -560,8 +569,11 @@ def _poll(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
     assert isinstance(receiver, Object)
-    m.point("poll", span, events=(receiver.model,))
-    return m.fresh("status")
+    param = arguments.bind(row.params).get("param", NONE)
+    names = param.value if isinstance(param, Known) and isinstance(param.value, frozenset) else frozenset()
+    if m.scratch or "COMMAND_EXECUTION_STATUS" not in names:
+        return m.fresh("info")
+    return attributes.status(m, receiver, span)
 
 
 # --- objects --------------------------------------------------------------------------------------------------
@@ -579,9 +591,7 @@ def _queue(
         "the queue", order, constructed=True, created=m.site(span), profiling=commands.profiling(properties)
     )
     queue.context = bound.get("context")
-    device = bound.get("device", NONE)
-    if isinstance(device, Known) and isinstance(device.value, frozenset):
-        queue.properties_dropped = "the properties stand in the place of the device"
+    queue_properties.examine(m, span, bound.get("device", NONE), properties)
     if not m.scratch:
         m.graph.queues.append(queue)
     return m.object("queue", span, "queue", queue, context=bound.get("context", NONE))

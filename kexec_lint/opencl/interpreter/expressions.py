@@ -8,7 +8,7 @@ from typing import Any
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.graph import Guard
-from kexec_lint.opencl.interpreter import attributes, calls, event_lists, host
+from kexec_lint.opencl.interpreter import attributes, calls, event_lists, host, queue_properties
 from kexec_lint.opencl.interpreter.machine import Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -283,7 +283,7 @@ def _depth(value: AbstractValue) -> int:
 def operation(m: Machine, op: str, nodes: tuple[p.Value, ...], node: p.Value) -> AbstractValue:
     """Evaluate an operator."""
     if op in ("and", "or"):
-        return _shortcut(m, op, nodes)
+        return _shortcut(m, op, nodes, node)
     values = [evaluate(m, n) for n in nodes]
     if op == "not":
         return negate(m, values[0])
@@ -313,9 +313,11 @@ def _unary(m: Machine, op: str, value: AbstractValue) -> AbstractValue:
     return Unknown(("op", op, value)) if isinstance(value, Unknown) and _depth(value) < 6 else m.fresh(op)
 
 
-def _shortcut(m: Machine, op: str, nodes: tuple[p.Value, ...]) -> AbstractValue:
+def _shortcut(m: Machine, op: str, nodes: tuple[p.Value, ...], node: p.Value) -> AbstractValue:
     """`a and b`, `a or b`: the later operands are evaluated only if the earlier ones let them."""
     first = evaluate(m, nodes[0])
+    if len(nodes) == 2 and isinstance(first, Known) and isinstance(first.value, frozenset):
+        queue_properties.examine_choice(m, op, node, first, evaluate(m, nodes[1]))
     for rest in nodes[1:]:
         decided = truth(m, first)
         if decided is not None:

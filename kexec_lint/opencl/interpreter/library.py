@@ -11,7 +11,7 @@ from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import host as host_api
 from kexec_lint.opencl.api import pyopencl as api
 from kexec_lint.opencl.api.model import CallModel
-from kexec_lint.opencl.interpreter import attributes, calls, commands, effects, expressions, host, objects
+from kexec_lint.opencl.interpreter import attributes, calls, commands, effects, event_lists, expressions, host, objects
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -273,9 +273,11 @@ def _list_method(m: Machine, receiver: Object, name: str, arguments: Arguments, 
     first = arguments.positional[0] if arguments.positional else NONE
     match name:
         case "append" | "add" | "appendleft":
+            event_lists.note_read(receiver, -1)
             m.heap.write(receiver.state, "items", (*items, first))
             return NONE
         case "extend" | "update" | "__iadd__":
+            event_lists.note_read(receiver, -1)
             known = expressions.sequence(m, first)
             more = known if known is not None else (Unknown(("spread", first)),)
             m.heap.write(receiver.state, "items", items + more)

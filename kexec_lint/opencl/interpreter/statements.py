@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
-from kexec_lint.opencl.interpreter import attributes, calls, commands, effects, expressions, host, objects
+from kexec_lint.opencl.interpreter import (
+    attributes,
+    calls,
+    commands,
+    effects,
+    event_lists,
+    expressions,
+    host,
+    objects,
+    queue_properties,
+)
 from kexec_lint.opencl.interpreter.machine import Exhausted, Exit, Flow, Machine
 from kexec_lint.opencl.interpreter.modules import ModuleScope
 from kexec_lint.opencl.interpreter.values import (
@@ -70,8 +80,11 @@ def execute(m: Machine, statement: p.Statement) -> Flow:
                 result = expressions.evaluate(m, value)
                 for target in targets:
                     assign(m, target, result, statement.span)
+                event_lists.note_built(m.frame, statement, result)
         case p.AugAssign():
             _augment(m, statement)
+        case p.If(test=test, then=(p.Raise(span=inner),), orelse=()) if inner == statement.span:
+            _assert(m, expressions.evaluate(m, test), test)
         case p.If(test=test, then=then, orelse=orelse):
             return _if(m, expressions.evaluate(m, test), test, then, orelse)
         case p.Return(value=value):
@@ -123,6 +136,7 @@ def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> N
             if commands.is_queue(m, value) and isinstance(value, Object) and value.name == "queue":
                 _name_queue(value, f"self.{name}" if base == p.Name(base.span, "self") else name)
             _name_memory(value, name)
+            queue_properties.examine_assignment(m, owner, name, value, span)
             attributes.put(m, owner, name, value)
             if isinstance(old, AbstractValue):
                 released(m, old, span)
@@ -257,6 +271,7 @@ def _augment(m: Machine, statement: p.AugAssign) -> None:
     if isinstance(current, Object) and current.kind in ("list", "set") and statement.op == "+":
         known = expressions.sequence(m, value)
         more = known if known is not None else (Unknown(("spread", value)),)
+        event_lists.note_read(current, -1)
         m.heap.write(current.state, "items", current.items() + more)
         return
     host.read(m, value, span, "an operand")
@@ -361,6 +376,13 @@ def held(m: Machine, wanted: Object) -> bool:
             pending.extend(current.temporaries)
             current = current.parent
         pending.extend(frame.scope.frame.variables.values())
+    return leads_to(m, pending, wanted)
+
+
+def leads_to(m: Machine, roots: Iterable[Any], wanted: Object) -> bool:
+    """Return whether some of these values, or the state of an unknown object, leads to an object."""
+    pending = list(roots)
+    seen: set[int] = set()
     for state in m.unknown_state.values():
         pending.extend(state.values())
     while pending:
@@ -464,6 +486,7 @@ def _if(
 ) -> Flow:
     if isinstance(node, p.Name | p.Attr):
         host.read(m, test, node.span, "a test")
+    attributes.note_tested(m, test)
     decided = expressions.truth(m, test)
     if decided is not None:
         return execute_block(m, then if decided else orelse)
@@ -478,6 +501,23 @@ def _if(
             (no, lambda: _narrowed(m, narrow, False, orelse)),
         ]
     )
+
+
+def _assert(m: Machine, fails: AbstractValue, node: p.Value) -> None:
+    """An assertion is taken to hold: what follows is no branch of the program. Its test may ask for a status."""
+    match node:
+        case p.Operation(op="not", operands=(p.Name() | p.Attr() as asserted,)):
+            host.read(m, expressions.evaluate(m, asserted), asserted.span, "a test")
+        case p.Operation(op="not", operands=(asserted,)):
+            narrow = _narrowing(m, asserted)
+            if narrow is not None:
+                _narrowed(m, narrow, True, ())
+    match fails:
+        case Unknown(key=("test", "==", Unknown(key=("status", _, int() as at)), Known(value=frozenset() as names))):
+            if "COMPLETE" in names and not m.scratch:
+                poll = m.graph.nodes[at]
+                assert isinstance(poll, g.HostPoint)
+                m.point("unfinished", node.span, events=poll.events)
 
 
 def _narrowing(m: Machine, node: p.Value) -> tuple[str, bool] | None:
@@ -585,6 +625,7 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
             assign(m, loop.target, element, loop.span)
         if loop.test is not None:
             test = expressions.evaluate(m, loop.test)
+            attributes.note_tested(m, test)
             if expressions.truth(m, test) is False:
                 finished = True
                 break
@@ -662,8 +703,7 @@ def _leave_context(m: Machine, value: AbstractValue, span: p.Span) -> None:
     if isinstance(value, Object):
         if value.kind == "queue":
             commands.finish(m, value, span, "with")
-            if not m.scratch:
-                value.model.closed = m.site(span)
+            commands.close(m, value, span)
         elif value.kind in ("mapping", "map"):
             effects.unmap(m, value, calls.Arguments(), span)
         elif value.kind == "instance" and value.cls is not None and (found := value.cls.lookup("__exit__")):
@@ -672,6 +712,7 @@ def _leave_context(m: Machine, value: AbstractValue, span: p.Span) -> None:
             calls.enter(m, function, calls.Arguments([NONE, NONE, NONE]), span)
     elif commands.is_queue(m, value):
         commands.finish(m, value, span, "with")
+        commands.close(m, value, span)
     elif isinstance(value, Unknown):
         calls.opaque(m, [value], span)
 

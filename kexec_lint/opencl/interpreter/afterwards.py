@@ -1,0 +1,71 @@
+"""What is left when an entry point returns: events that outlive it, and the callbacks that it registered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl.interpreter import calls, event_lists, statements
+from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
+from kexec_lint.opencl.interpreter.modules import ModuleScope
+from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, Frame, FunctionValue, Object
+
+
+def conclude(m: Machine, frame: Frame, result: AbstractValue = NONE) -> None:
+    """Complete the graph of a function whose body has been executed, before its effects are taken back."""
+    roots = [
+        result,
+        *([frame.receiver] if frame.receiver is not None else []),
+        *frame.scope.frame.variables.values(),
+    ]
+    outer = frame.parent
+    while outer is not None:
+        roots.extend(outer.variables.values())
+        outer = outer.parent
+    _outlive(m, roots)
+    _run_callbacks(m)
+
+
+def conclude_module(m: Machine, scope: ModuleScope) -> None:
+    """Complete the graph of a module: what its functions mention outlives the top level."""
+    if m.graph.user_events:
+        used = event_lists.names_in_functions(scope.module.body)
+        _outlive(m, [value for name, value in scope.frame.variables.items() if name in used])
+    _run_callbacks(m)
+
+
+def _outlive(m: Machine, roots: list[AbstractValue]) -> None:
+    """Mark the user events that something outside leads to: they may be set there."""
+    for event in m.graph.user_events:
+        if not event.escaped and statements.leads_to(m, roots, Object("event", model=event)):
+            event.escaped = True
+
+
+def _run_callbacks(m: Machine) -> None:
+    m.graph.callbacks[:] = [
+        replace(callback, body=body_of(m, callback.function, 1)) if callback.body is None else callback
+        for callback in m.graph.callbacks
+    ]
+
+
+def body_of(m: Machine, function: object, arguments: int | list[AbstractValue]) -> g.EnqueueGraph | None:
+    """Return the graph of a function that something else calls, on unknown arguments or given ones."""
+    if not isinstance(function, FunctionValue):
+        return None
+    kept = {name: value for name, value in vars(m).items() if name != "serial"}
+    mark = m.heap.mark()
+    try:
+        m.begin("callback")
+        m.frames, m.places, m.exits, m.stack, m.scratch = [], [], [[]], [], 0
+        given = [m.fresh("argument") for _ in range(arguments)] if isinstance(arguments, int) else arguments
+        span = function.node.span
+        frame = calls.open_frame(m, function, calls.Arguments([*given], {}, [span] * len(given)), span)
+        calls.run_frame(m, frame, function.node, span)
+    except (Exhausted, RecursionError):
+        m.graph.truncated = True
+    finally:
+        body = m.graph
+        m.heap.take_back(mark)
+        for name, value in kept.items():
+            setattr(m, name, value)
+    return body
