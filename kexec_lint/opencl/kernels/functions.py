@@ -141,7 +141,8 @@ def params(expanded: Expanded, span: tuple[int, int], types: dict[str, str]) -> 
         if param is None:
             return tuple(out), False
         out.append(param)
-        sure = sure and param.kind != "unknown"
+        trailing = re.findall(r"\w+", piece.rpartition("*")[2])[:-1] if "*" in piece else []
+        sure = sure and param.kind != "unknown" and set(trailing) <= _QUALIFYING
     return tuple(out), sure
 
 

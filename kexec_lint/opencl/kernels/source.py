@@ -367,7 +367,7 @@ def _expand_tokens(
     tokens: list[str], macros: dict[str, Macro], hidden: frozenset[str], budget: list[int]
 ) -> list[str]:
     """Return the tokens with all macros but the hidden ones expanded. Raises TooLarge."""
-    _spend(budget, len(tokens))
+    _spend(budget, 8 * len(tokens))
     if macros.keys().isdisjoint(tokens):
         return tokens
     out: list[str] = []

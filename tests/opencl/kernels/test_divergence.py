@@ -1,0 +1,121 @@
+"""OCL402: which barriers are not reached by all work-items."""
+
+from __future__ import annotations
+
+import pytest
+from kernel_expectations import HEAD, check
+
+BODIES = {
+    "early return": """
+    if(g>=n) return; l[l0]=1;
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    v[g]=l[0];
+""",
+    "if lid": """
+    if(l0<n) {
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "uniform": """
+    if(n>3) { barrier(CLK_LOCAL_MEM_FENCE); }  if(grp<m) { barrier(CLK_LOCAL_MEM_FENCE); } for(int i=0;i<n;
+    i++) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "loop lid": """
+    for(int i=0;i<l0;i++)
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+""",
+    "loop stride const": """
+    for(int i=l0;i<256;i+=64) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "loop stride ls": """
+    for(int i=l0;i<4*ls;i+=ls) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "data": """
+    if(idx[g]) {
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "data uniform": """
+    if(idx[grp]) { barrier(CLK_LOCAL_MEM_FENCE); } for(int i=idx[grp];i<idx[grp+1];
+    i++) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "break lid": """
+    for(int i=0;i<n;i++){ if(l0==i) break;
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "local flag": """
+    __local int done; if(l0==0) done=v[g]>3; barrier(CLK_LOCAL_MEM_FENCE); if(done) {
+    barrier(CLK_LOCAL_MEM_FENCE); }
+""",
+    "reassigned": """
+    int c=0; if(l0==0) c=1; if(c) {
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "row": """
+    int row=get_global_id(1); if(row>=n) return; l[l0]=1; barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "div": """
+    int row=g/64; if(row>=n) return; l[l0]=1; barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "div ls": """
+    int row=g/ls; if(row>=n) return; l[l0]=1; barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "tree lds": """
+    for(int s=ls/2;s>0;s>>=1){ if(l0<s) l[l0]+=l[l0+s]; barrier(CLK_LOCAL_MEM_FENCE);}
+""",
+    "switch": """
+    switch(l0){ case 0:
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    break; default: break;}
+""",
+    "always true": """
+    if(l0<get_local_size(0)) barrier(CLK_LOCAL_MEM_FENCE);
+    if (g<get_global_size(0)) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+}
+
+WHOLE = {
+    "reqd": """
+    __kernel __attribute__((reqd_work_group_size(1,1,1))) void k(__global int*v,int n){
+    if(get_global_id(0)>=n) return; barrier(CLK_GLOBAL_MEM_FENCE);
+    if(get_local_id(0)==0) barrier(CLK_LOCAL_MEM_FENCE);}
+""",
+    "reqd64": """
+    __kernel __attribute__((reqd_work_group_size(64,1,1))) void k(__global int*v,int n){
+    if(get_local_id(0)<64) barrier(CLK_GLOBAL_MEM_FENCE); if(get_local_id(1)==0) barrier(CLK_LOCAL_MEM_FENCE);}
+""",
+    "helper": """
+    void sync(void){ barrier(CLK_LOCAL_MEM_FENCE);}
+    __kernel void k(__global int*v,int n){ if(get_local_id(0)==0)
+    sync(); // expect: OCL402
+    sync();}
+""",
+    "helper uniform": """
+    void red(__local float*l){ for(int s=get_local_size(0)/2;s>0;s>>=1){
+    if(get_local_id(0)<s) l[get_local_id(0)]+=l[get_local_id(0)+s]; barrier(CLK_LOCAL_MEM_FENCE);} }
+    __kernel void k(__local float*l,int n){ if(n) red(l); red(l);}
+""",
+    "do while": """
+    __kernel void k(__global float*v,__local int*l){ int g=get_global_id(0); int c=0; do {
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    c++; } while(v[g]>c);}
+""",
+    "macro": """
+    #define SYNC barrier(CLK_LOCAL_MEM_FENCE)
+    __kernel void k(__global float*v,int n){ if(get_local_id(0)<n) {
+    SYNC; // expect: OCL402
+    }}
+""",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_body(name: str) -> None:
+    check(HEAD + BODIES[name] + "}\n")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole(name: str) -> None:
+    check(WHOLE[name])
