@@ -24,11 +24,11 @@ def not_flushed(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             if source is None or not graph.holds(source) or not _foreign(source, command):
                 continue
             blocked = _first_block(graph, command)
-            if blocked is None or _flushed(graph, source, blocked.index, start=source.index):
+            if blocked is None or _flushed(graph, source, blocked.index + 1, start=source.index):
                 continue
             assert source.queue is not None
             assert command.queue is not None
-            later = _flushed(graph, source, len(graph.nodes), start=blocked.index)
+            later = _flushed(graph, source, len(graph.nodes), start=blocked.index + 1)
             edge = f"{source.queue.name}.flush() after {name(source)} (line {row(source.site, command.site)})"
             if later is None:
                 yield Evidence(

@@ -32,10 +32,10 @@ def examine(m: Machine, frame: Frame, node: p.Function | p.Lambda) -> None:
         if frame.variables.get(name) is not made or made.state.get("reads", 0) > 0:
             continue
         items = [event for item in made.items() for _, event in options(item) if event not in (NONE, ABSENT)]
-        if not items or not all(_is_event(item) for item in items):
+        if not all(_is_event(item) or _is_spread(item) for item in items):
             continue
         named = [value for key, value in frame.variables.items() if key != name]
-        if not any(isinstance(item, Unknown) or any(item is value for value in named) for item in items):
+        if not any(_is_event(item) and (_is_spread(item) or any(item is v for v in named)) for item in items):
             continue  # the list is the only holder of its events: it keeps them alive
         if name in frame.nonlocals | frame.globals_declared or name in set(_inner_names(node)):
             continue
@@ -50,7 +50,11 @@ def examine(m: Machine, frame: Frame, node: p.Function | p.Lambda) -> None:
 def _is_event(value: AbstractValue) -> bool:
     if isinstance(value, Object):
         return value.kind == "event"
-    return isinstance(value, Unknown) and value.key[0] == "spread" and _events_by_name(value.key[1])
+    return isinstance(value, Unknown) and _is_spread(value) and _events_by_name(value.key[1])
+
+
+def _is_spread(value: AbstractValue) -> bool:
+    return isinstance(value, Unknown) and value.key[0] == "spread"
 
 
 def _events_by_name(value: AbstractValue) -> bool:

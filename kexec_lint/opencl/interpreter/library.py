@@ -11,7 +11,16 @@ from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import host as host_api
 from kexec_lint.opencl.api import pyopencl as api
 from kexec_lint.opencl.api.model import CallModel
-from kexec_lint.opencl.interpreter import attributes, calls, commands, effects, event_lists, expressions, host, objects
+from kexec_lint.opencl.interpreter import (
+    attributes,
+    calls,
+    commands,
+    effects,
+    event_lists,
+    expressions,
+    host,
+    objects,
+)
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,

@@ -513,7 +513,9 @@ def _assert(m: Machine, fails: AbstractValue, node: p.Value) -> None:
             if narrow is not None:
                 _narrowed(m, narrow, True, ())
     match fails:
-        case Unknown(key=("test", "==", Unknown(key=("status", _, int() as at)), Known(value=frozenset() as names))):
+        case Unknown(
+            key=("test", "==", Unknown(key=("status", _, int() as at)), Known(value=frozenset() as names))
+        ):
             if "COMPLETE" in names and not m.scratch:
                 poll = m.graph.nodes[at]
                 assert isinstance(poll, g.HostPoint)

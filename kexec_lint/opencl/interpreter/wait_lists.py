@@ -17,6 +17,7 @@ from kexec_lint.opencl.interpreter.values import (
     Known,
     Object,
     TupleValue,
+    Unknown,
     options,
 )
 
@@ -47,7 +48,7 @@ def examine(m: Machine, value: AbstractValue | None, span: p.Span, context: obje
     for guard, option in options(value):
         if option in (NONE, ABSENT) or g.exclusive(guard, m.guard):
             continue
-        wrong = "one event, not a list of events" if _is_event(option) else _not_an_event(option)
+        wrong = "one event, not a list of events" if _is_event(option) else _not_an_event(m, option)
         if wrong is not None:
             _remark(m, "OCL306", span, guard, f"The wait list is {wrong}", FIX)
             continue
@@ -55,7 +56,7 @@ def examine(m: Machine, value: AbstractValue | None, span: p.Span, context: obje
         for inner, element in _elements(option, guard):
             if g.exclusive(inner, m.guard):
                 continue
-            key, found = _judge_element(element, context)
+            key, found = _judge_element(m, element, context)
             if found is not None and key not in seen:
                 seen.add(key)
                 _remark(m, found[0], span, inner, found[1], found[2])
@@ -73,7 +74,9 @@ def _elements(value: AbstractValue, guard: g.Guard) -> Iterator[tuple[g.Guard, A
         yield from options(item, guard)
 
 
-def _judge_element(element: AbstractValue, context: object) -> tuple[object, tuple[str, str, str] | None]:
+def _judge_element(
+    m: Machine, element: AbstractValue, context: object
+) -> tuple[object, tuple[str, str, str] | None]:
     if element == ABSENT:
         return None, None
     if element == NONE:
@@ -88,7 +91,7 @@ def _judge_element(element: AbstractValue, context: object) -> tuple[object, tup
             "The wait list holds another list, not events",
             "join the lists: a + b, [*a, *b]",
         )
-    wrong = _not_an_event(element)
+    wrong = _not_an_event(m, element)
     if wrong is not None:
         return wrong, ("OCL306", f"The wait list holds {wrong}, not an event", FIX)
     other = _context(element)
@@ -102,8 +105,10 @@ def _judge_element(element: AbstractValue, context: object) -> tuple[object, tup
     return None, None
 
 
-def _not_an_event(value: AbstractValue) -> str | None:
+def _not_an_event(m: Machine, value: AbstractValue) -> str | None:
     """Name a value that is certainly no event and no list of events."""
+    if isinstance(value, Unknown) and (value in m.unknown_queues or value in m.unknown_memory):
+        return "a queue" if value in m.unknown_queues else "a memory object"
     match value:
         case Object(kind=kind):
             return NOT_EVENTS.get(kind)
