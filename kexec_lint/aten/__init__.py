@@ -14,6 +14,7 @@ SUFFIXES = frozenset((".py", ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".h", ".hpp",
 
 PYTHON_NEEDLES = frozenset(
     (b"torch.library", b"torch.ops.", b"import library", b"import ops", b"custom_op(", b"triton_op(", b"cpp_extension",
+     b"register_kernel(", b"register_fake(",
      b"rename_privateuse1_backend")
 )  # fmt: skip
 NATIVE_NEEDLES = frozenset(

@@ -61,7 +61,8 @@ FOREIGN_NAMESPACES = frozenset(
     "quantized_decomposed fbgemm fbgemm_gpu executorch executorch_prim dim_order_ops et_vk etvk ao torchao xformers "
     "xformers_flash flash_attn _C _vllm_fa2_C _vllm_fa3_C detectron2 torch_scatter torch_sparse torch_cluster "
     "torch_spline_conv pyg torch_tensorrt tensorrt torchrec nvfuser triton custom_op backends cadence cortex_m llama "
-    "torch_ipex ipex auto_gptq bitsandbytes mamba_ssm causal_conv1d sgl_kernel flashinfer rwkv".split()
+    "torch_ipex ipex auto_gptq bitsandbytes mamba_ssm causal_conv1d sgl_kernel flashinfer rwkv hpu npu musa mlu "
+    "_caffe2 habana neuron tpu mtia xla torch_mlu torch_npu".split()
 )
 """Namespaces whose definitions live in torch or in a well-known package; nothing is said of a name missing there."""
 

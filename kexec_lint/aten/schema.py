@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     r"""(?P<space>[ \t]+)
   | (?P<newline>\n)
   | (?P<name>[A-Za-z_]\w*)
-  | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)
+  | (?P<number>0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)
   | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
   | (?P<mark>->|\.\.\.|[()\[\]{},:*?!|=.+-])""",
     re.X,
@@ -207,7 +207,9 @@ class _Parser:
                 is_vararg = True
             else:
                 argument = self.argument(kwarg_only)
-                if not kwarg_only and not argument.has_default and any(a.has_default for a in found):
+                # Lists without default may follow a default: old serialized schemas have them.
+                bare = not argument.has_default and argument.type.name != "[]"
+                if not kwarg_only and bare and any(a.has_default for a in found):
                     raise self.fail(f"argument '{argument.name}' without default after one with a default")
                 found.append(argument)
             if not self.take(","):
@@ -269,7 +271,7 @@ class _Parser:
             kind = Type("Tuple", parts=tuple(self.type_list()))
             alias = None
         else:
-            name = self.identifier()
+            name = "None" if self.take("None") else self.identifier()
             while name in ("torch", "__torch__") and self.take("."):
                 name = f"{name}.{self.identifier()}"
             name = name.rpartition(".")[2] if name.startswith("torch.") else name
@@ -373,7 +375,8 @@ class _Parser:
             if text.endswith("j"):
                 value = complex(text)
             else:
-                value = int(text) if text.isdigit() else float(text)
+                # Hexadecimal digits are one token to torch, and its conversion stops at the x.
+                value = 0 if text[:2].lower() == "0x" else int(text) if text.isdigit() else float(text)
             return -value if negative else value
         if not negative:
             if kind == "string":

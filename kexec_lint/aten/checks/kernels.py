@@ -27,17 +27,18 @@ def _tensor_argument(
 def undeclared_mutation(registry: Registry) -> Iterator[Report]:
     """A kernel writes to an argument that the schema does not mark."""
     for operator in registry.operators.values():
-        seen: set[Location] = set()
+        seen: set[tuple[Location, str]] = set()
         for implementation, function in python_kernels(operator):
             if role_of(implementation) != "kernel" or implementation.key.startswith("Autograd"):
                 continue
             for event in function.of_kind("mutates", "augments"):
                 argument = _tensor_argument(implementation, function, operator.schema, event)
-                if argument is None or argument.writes or event.at in seen:
+                written = (function.at, event.subject)  # the first write to an argument speaks for the others
+                if argument is None or argument.writes or written in seen:
                     continue
                 if event.kind == "augments" and argument.type.is_list:
                     continue
-                seen.add(event.at)
+                seen.add(written)
                 definition = operator.definitions[0]
                 custom = definition.via == "custom_op" and definition.schema is None
                 yield Report(

@@ -211,7 +211,7 @@ def unchecked_dtype(registry: Registry) -> Iterator[Report]:
                     operator=operator.name,
                 )
             if implementation.key in CUDA_KEYS:
-                for event in function.of_kind("dtype-switch"):
+                for event in function.of_kind("dtype-switch")[:1]:
                     if event.subject == "FLOATING_TYPES" and event.at not in seen:
                         seen.add(event.at)
                         yield Report(
@@ -230,7 +230,7 @@ def unchecked_launch(registry: Registry) -> Iterator[Report]:
     for facts in registry.files.values():
         functions = [*facts.functions, *(i.function for i in facts.implementations if i.function is not None)]
         for function in functions:
-            for event in function.of_kind("launch"):
+            for event in function.of_kind("launch"):  # the first one speaks for the function
                 missing = set(event.detail.split(","))
                 wanted = []
                 if "check" in missing:
@@ -249,6 +249,7 @@ def unchecked_launch(registry: Registry) -> Iterator[Report]:
                     else "it runs on the default stream and races with PyTorch's work on the current one",
                     "likely",
                 )
+                break
 
 
 @check("ATN210")

@@ -22,9 +22,12 @@ _LAUNCH_CHECK = re.compile(
     re.I,
 )
 _CALL = re.compile(r"\b(?P<name>[A-Za-z_]\w*(?:::\w+)*)\s*(?:<[^;(){}]*>)?\s*\(")
-_CONCRETE = frozenset("float double int int32_t int64_t uint8_t int8_t int16_t bool half Half long short".split()) | {
-    "at::Half", "c10::Half", "at::BFloat16", "c10::BFloat16", "torch::Half", "unsigned char",
-}  # fmt: skip
+_FLOATING = frozenset(
+    ("float", "double", "half", "Half", "__half", "at::Half", "c10::Half", "torch::Half", "at::BFloat16",
+     "c10::BFloat16", "__nv_bfloat16", "nv_bfloat16", "bfloat16")
+)  # fmt: skip
+"""Types for which another floating dtype is a plausible input; an index of another dtype than int64 is not."""
+_CAST = re.compile(r"(?:\(|_cast\s*<)\s*(?:const\s+)?(?P<type>[\w:]+)\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*$")
 _DISPATCH = re.compile(r"\bAT_DISPATCH_(?P<kind>\w+)\s*\(")
 _WORDS = frozenset(
     "if for while switch return sizeof static_cast reinterpret_cast const_cast dynamic_cast TORCH_CHECK AT_ASSERTM "
@@ -128,7 +131,8 @@ def _data_pointers(file: NativeFile, body: Node, text: str, parameters: tuple[Pa
         if origin is None:
             continue
         checked = looks_at_type(text, name) or looks_at_type(text, origin)
-        concrete = kind in _CONCRETE or not kind
+        cast = None if kind else _CAST.search(text, 0, match.start())
+        concrete = kind in _FLOATING or (cast is not None and cast["type"] in _FLOATING)
         offset = body.start_byte + len(text[: match.start()].encode())
         at = file.span(offset, offset + len(match.group().encode()))
         found.append(Event("data-pointer", at, origin, kind, sure=concrete and not checked))
@@ -167,7 +171,6 @@ def looks_at_device(text: str, name: str) -> bool:
 def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
     """Return kernel launches; the detail says what the function leaves out: check, stream, guard."""
     found = []
-    seen: set[str] = set()
     for match in _LAUNCH.finditer(text):
         missing = []
         if not _LAUNCH_CHECK.search(text, match.end()):
@@ -179,9 +182,6 @@ def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
             missing.append("stream")
         if not re.search(r"CUDAGuard|DeviceGuard|cudaSetDevice|HIPGuard|device_of", text):
             missing.append("guard")
-        if match["kernel"] in seen:
-            continue
-        seen.add(match["kernel"])
         offset = body.start_byte + len(text[: match.start()].encode())
         at = file.span(offset, offset + len(match.group().encode()))
         found.append(Event("launch", at, match["kernel"], ",".join(missing)))

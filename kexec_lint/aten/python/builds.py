@@ -30,7 +30,7 @@ def read_builds(module: Module, project: Project, facts: FileBuilder) -> None:
 
 def inline_sources(module: Module) -> Iterator[tuple[ast.Constant, str]]:
     """Yield string constants that hold C++ registrations, with their text."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
             if _LIBRARY.search(node.value):
                 yield node, node.value
@@ -105,7 +105,7 @@ def _judge(module: Module, facts: FileBuilder, call: ast.Call, text: str, has_fu
 
 
 def _check_architectures(module: Module, facts: FileBuilder) -> None:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = ast.unparse(node.targets[0])
             values = module.strings(node.value)

@@ -37,12 +37,6 @@ class Devices:
         self.visit = visit
         self.env: dict[str, Tensor] = {}
         self.no_grad = 0
-        # With a default device in force a factory without `device=` says nothing.
-        self.has_default = "set_default_" in module.source.text or any(
-            isinstance(node, ast.With)
-            and any(ast.unparse(i.context_expr).startswith(("torch.device(", "device")) for i in node.items)
-            for node in ast.walk(module.tree)
-        )
 
     def body(self, statements: list[ast.stmt]) -> None:
         """Read a block."""
@@ -200,7 +194,7 @@ class Devices:
         elif given is not None and not (isinstance(given, ast.Constant) and given.value is None):
             device = self.device(given)
         else:
-            device = "" if self.has_default or short in ("as_tensor",) else "cpu"
+            device = "" if self.module.has_default_device or short in ("as_tensor",) else "cpu"
         scalar = short == "scalar_tensor" or (
             short == "tensor" and bool(node.args) and not isinstance(node.args[0], (ast.List, ast.Tuple))
         )

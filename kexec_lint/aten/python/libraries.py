@@ -145,7 +145,7 @@ class Libraries:
             for a in self.module.enclosing(call, ast.stmt)
         ):
             return ""
-        uses = [n for n in ast.walk(self.module.tree) if isinstance(n, ast.Name) and n.id == name]
+        uses = [n for n in self.module.nodes if isinstance(n, ast.Name) and n.id == name]
         if any(not self._is_plain_use(n) for n in uses if isinstance(n.ctx, ast.Load)):
             return ""
         for node in self.module.tree.body:

@@ -20,10 +20,13 @@ class Mixes:
 
     def read(self, cuda_kernels: dict[Scope, frozenset[str]]) -> None:
         """Report each such factory call once. `cuda_kernels`: kernel → its tensor parameters."""
-        for node in ast.walk(self.module.tree):
+        for node in self.module.nodes:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 reader = Devices(self.module, self.visit)
                 known = cuda_kernels.get(node, frozenset())
+                lines = self.module.lines[node.lineno - 1 : node.end_lineno]
+                if not known and not any("cuda" in line for line in lines):
+                    continue
                 reader.env = {name: Tensor("cuda") for name in signature_names(node) if name in known}
                 reader.body(node.body)
         Devices(self.module, self.visit).body(self.module.tree.body)

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cached_property
 
 from kexec_lint.findings import Location
-from kexec_lint.source import Source
+from kexec_lint.source import Project, Source
 
+APIS = frozenset(
+    ("define", "impl", "register_kernel", "register_fake", "impl_abstract", "register_autograd", "register_vmap",
+     "custom_op", "triton_op", "register_autocast", "register_torch_dispatch", "Library")
+)  # fmt: skip
+"""Names of torch.library that a package may re-export."""
+
+_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Module:
     """Names and places of one file. Raises SyntaxError when the text is not Python."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, project: Project | None = None) -> None:
         self.source = source
+        self.project = project
+        self._aliases: dict[str, str] = {}
         self.tree = ast.parse(source.text)
         self.lines = source.text.splitlines()
+        self.nodes: list[ast.AST] = []
         self.parents: dict[ast.AST, ast.AST] = {}
         self.imports: dict[str, str] = {}
         self.relative: dict[str, tuple[str, int, str]] = {}
@@ -29,9 +40,20 @@ class Module:
         self._index()
 
     def _index(self) -> None:
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
+        nodes, parents = self.nodes, self.parents
+        nodes.append(self.tree)
+        for node in nodes:  # grows while it is read: breadth first, like ast.walk, with the parents on the way
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    if not isinstance(value, _LEAVES):
+                        parents[value] = node
+                        nodes.append(value)
+                elif isinstance(value, list):
+                    for child in value:
+                        if isinstance(child, ast.AST):
+                            parents[child] = node
+                            nodes.append(child)
             if isinstance(node, ast.Import):
                 self.import_nodes.append(node)
                 for alias in node.names:
@@ -48,7 +70,7 @@ class Module:
                 self.functions.setdefault(node.name, []).append(node)
             elif isinstance(node, ast.ClassDef):
                 self.classes.setdefault(node.name, node)
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     self._assign(target, node.value, node)
@@ -123,6 +145,10 @@ class Module:
             return f"{base}.{node.attr}" if base else ""
         if not isinstance(node, ast.Name):
             return ""
+        if node.id in self.relative:
+            found = self._alias(node.id)
+            if found:
+                return found
         if node.id in self.imports:
             return self.imports[node.id]
         if depth < 4:
@@ -135,6 +161,17 @@ class Module:
                         if found.startswith("torch"):
                             return found
         return node.id
+
+    def _alias(self, name: str) -> str:
+        """Return the torch.library function that a module of the tree gives another name, or ""."""
+        origin, level, original = self.relative[name]
+        if original not in APIS or (level == 0 and origin.startswith("torch")) or self.project is None:
+            return ""
+        if name not in self._aliases:
+            source = self.project.module(origin, level, self.source.path)
+            match = re.search(rf"^\s*{re.escape(original)}\s*=\s*(torch\.library\.\w+)", source.text, re.M) if source else None
+            self._aliases[name] = match[1] if match else ""
+        return self._aliases[name]
 
     def strings(self, node: ast.AST | None, depth: int = 0) -> tuple[str, ...] | None:
         """Return the values a string expression can have, or None if that is not known."""
@@ -224,8 +261,17 @@ class Module:
     @cached_property
     def calls(self) -> list[ast.Call]:
         """Every call of the module in source order."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        found = [node for node in self.nodes if isinstance(node, ast.Call)]
         return sorted(found, key=lambda n: (n.lineno, n.col_offset))
+
+    @cached_property
+    def has_default_device(self) -> bool:
+        """Whether a default device may be in force, so that a factory without `device=` says nothing."""
+        return "set_default_" in self.source.text or any(
+            isinstance(node, ast.With)
+            and any(ast.unparse(i.context_expr).startswith(("torch.device(", "device")) for i in node.items)
+            for node in self.nodes
+        )
 
 
 def parameters(scope: ast.AST) -> frozenset[str]:

@@ -13,25 +13,31 @@ from kexec_lint.aten.python.registrations import Registrations
 from kexec_lint.aten.python.uses import Uses
 from kexec_lint.source import Project, Source
 
+REGISTERS = ("torch.library", "register_kernel", "register_fake", "torch.ops", "import library", "import ops", "custom_op", "triton_op", "load_library")
+BUILDS = ("cpp_extension", "TORCH_CUDA_ARCH_LIST", "-gencode")
+
 
 def read_python(source: Source, project: Project) -> FileFacts | None:
     """Return the facts of a Python file or notebook; None if it is not Python."""
     try:
-        module = Module(source)
+        module = Module(source, project)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    facts = FileBuilder()
-    libraries = Libraries(module, project, facts)
-    registrations = Registrations(module, libraries, facts)
-    registrations.read()
-    Uses(module, project, registrations.operators, facts).read()
-    read_builds(module, project, facts)
-    if "cuda" in source.text:
+    facts, text = FileBuilder(), source.text
+    if any(word in text for word in REGISTERS):
+        libraries = Libraries(module, project, facts)
+        registrations = Registrations(module, libraries, facts)
+        registrations.read()
+        Uses(module, project, registrations.operators, facts).read()
+    if any(word in text for word in BUILDS):
+        read_builds(module, project, facts)
+    if "cuda" in text:
         Mixes(module, facts).read(_cuda_kernels(module, facts))
-    for node, text in inline_sources(module):
+    if "TORCH_LIBRARY" in text:
         from kexec_lint.aten.native.scan import read_inline
 
-        read_inline(text, module.at(node), source.path, facts)
+        for node, inline in inline_sources(module):
+            read_inline(inline, module.at(node), source.path, facts)
     return facts.build(is_test=_is_test(source.path))
 
 

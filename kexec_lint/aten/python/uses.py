@@ -48,9 +48,15 @@ class Uses:
 
     def read(self) -> None:
         """Fill calls, loads, imports and swallowed failures."""
-        for body in _bodies(self.module):
-            Devices(self.module, self.visit).body(body)
-        for node in ast.walk(self.module.tree):
+        scopes = {
+            self.module.scope(node)
+            for node in self.module.nodes
+            if isinstance(node, (ast.Attribute, ast.Name)) and self.operator(node)
+        }
+        for scope in scopes:
+            for body in _bodies(self.module, scope):
+                Devices(self.module, self.visit).body(body)
+        for node in self.module.nodes:
             if isinstance(node, ast.Attribute) and node not in self.seen:
                 self.reference(node)
             elif isinstance(node, ast.Try):
@@ -245,21 +251,19 @@ def _only_logs(node: ast.stmt) -> bool:
     return False
 
 
-def _bodies(module: Module) -> list[list[ast.stmt]]:
-    """Return the module's body, class bodies and every function's body."""
-    found = [module.tree.body]
-    for node in ast.walk(module.tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found.append(node.body)
-        elif isinstance(node, ast.Lambda):
-            found.append([ast.copy_location(ast.Expr(node.body), node.body)])
-    return found
+def _bodies(module: Module, scope: ast.AST) -> list[list[ast.stmt]]:
+    """Return the statements of a scope: a function's, a lambda's, or the module's with its class bodies."""
+    if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [scope.body]
+    if isinstance(scope, ast.Lambda):
+        return [[ast.copy_location(ast.Expr(scope.body), scope.body)]]
+    return [module.tree.body, *(c.body for c in module.classes.values() if module.scope(c) is module.tree)]
 
 
 def _module_parameters(module: Module) -> frozenset[str]:
     """Return `self.weight` for each `self.weight = nn.Parameter(...)` that keeps its gradient."""
     found = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = module.dotted(node.value.func)
             off = argument(node.value, 1, "requires_grad")
