@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kexec_lint.opencl import graph as g
-from kexec_lint.opencl.interpreter import calls, event_lists, statements
+from kexec_lint.opencl.interpreter import calls, event_lists, lifetimes
 from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import ModuleScope
 from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, Frame, FunctionValue, Object
@@ -37,7 +37,7 @@ def conclude_module(m: Machine, scope: ModuleScope) -> None:
 def _outlive(m: Machine, roots: list[AbstractValue]) -> None:
     """Mark the user events that something outside leads to: they may be set there."""
     for event in m.graph.user_events:
-        if not event.escaped and statements.leads_to(m, roots, Object("event", model=event)):
+        if not event.escaped and lifetimes.leads_to(m, roots, Object("event", model=event)):
             event.escaped = True
 
 

@@ -239,7 +239,8 @@ def default(m: Machine, function: FunctionValue, param: p.Param) -> AbstractValu
 
 def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Span) -> AbstractValue:
     """Execute a body in a prepared activation; early returns join at the end."""
-    from kexec_lint.opencl.interpreter.statements import execute_block, release_locals
+    from kexec_lint.opencl.interpreter.lifetimes import release_locals
+    from kexec_lint.opencl.interpreter.statements import execute_block
 
     entry = m.guard
     if m.frames:
