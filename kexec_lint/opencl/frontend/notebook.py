@@ -6,8 +6,9 @@ is blanked. A `%%cl_kernel` cell (`pyopencl.ipython_ext`) defines its kernels as
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.frontend.parsing import parse
@@ -42,12 +43,12 @@ def plain(source: Source) -> tuple[str, tuple[Statement, ...], tuple[str, ...]]:
 
     A cell that is no valid Python is left out, and a note says so: many are half-written, or meant for a shell.
     """
-    rows = source.text.split("\n")
+    rows = _rows(source)
     text: list[str] = []
     defined: list[Statement] = []
     notes: list[str] = []
     context = "cl_ctx" if re.search(r"\bcl_ctx\b", source.text) else "ctx"
-    for start, end in _cells(source, len(rows)):
+    for start, end in _cells(source.cells or ()):
         cell = rows[start:end]
         magic = _CELL_MAGIC.match(cell[0])
         if magic is None:
@@ -67,11 +68,20 @@ def plain(source: Source) -> tuple[str, tuple[Statement, ...], tuple[str, ...]]:
     return "\n".join(text), tuple(defined), tuple(notes)
 
 
-def _cells(source: Source, rows: int) -> Iterator[tuple[int, int]]:
+def _rows(source: Source) -> list[str]:
+    """Return the rows of the code cells as they stand in the notebook, magics included."""
+    try:
+        cells = [cell["source"] for cell in json.loads(source.data)["cells"]]
+        written = [(cell if isinstance(cell, str) else "".join(cell)).split("\n") for cell in cells]
+        return [written[number - 1][row - 1] for number, row in source.cells or ()]
+    except (ValueError, LookupError, TypeError):
+        return source.text.split("\n")  # no notebook of format 4 stands behind it
+
+
+def _cells(cells: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the first row, counted from 0, of each cell and the row after its last."""
-    cells = source.cells or ()
-    starts = [row for row, (cell, _) in enumerate(cells[:rows]) if row == 0 or cell != cells[row - 1][0]]
-    yield from zip(starts, [*starts[1:], rows], strict=True)
+    starts = [row for row, (cell, _) in enumerate(cells) if row == 0 or cell != cells[row - 1][0]]
+    yield from zip(starts, [*starts[1:], len(cells)], strict=False)
 
 
 def _lines(cell: list[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from rendering import block
 
@@ -99,3 +101,18 @@ def _constants(call: Call) -> list[Const]:
 def test_the_context_of_a_kernel_cell_is_the_one_the_magic_takes() -> None:
     module = lower(notebook("cl_ctx = make()", "%%cl_kernel\nkernel void f() {}"))
     assert "Program(cl_ctx, " in block(module.body)[2]
+
+
+def test_the_cells_are_read_as_they_stand_in_the_file() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["%%cl_kernel"]},
+        {"cell_type": "code", "source": ["%%cl_kernel\n", "kernel void f() {}\n"]},
+        {"cell_type": "code", "source": "f(q)"},
+    ]
+    data = json.dumps({"cells": cells, "nbformat": 4}).encode()
+    source = Source("test.ipynb", "#\n#\nf(q)\n", data, ((2, 1), (2, 2), (3, 1)))
+    assert block(lower(source).body)[-2:] == ["f = cl_kernel 1.f", "f(q)"]
+
+
+def test_a_notebook_without_code_is_empty() -> None:
+    assert lower(Source("test.ipynb", "", b"{}", ())).body == ()
