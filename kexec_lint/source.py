@@ -49,6 +49,8 @@ class Options:
     confidence: str = "likely"
     assume_out_of_order: bool = False
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    explicit: frozenset[str] = frozenset()
+    """Codes that the user named (by code, prefix or ALL): their findings of severity info are shown too."""
 
 
 @dataclass

@@ -120,6 +120,7 @@ def _key(run: Run, fingerprint: str, target: Target, profile: Profile, reader: e
         reader.module,
         executors.version(reader.module),
         sorted(options.codes),
+        sorted(options.explicit),
         options.assume_out_of_order,
         repr(options.models),
         run.start,

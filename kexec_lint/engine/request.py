@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kexec_lint.engine import executors
 from kexec_lint.engine.index import Index
 from kexec_lint.engine.patterns import Patterns
-from kexec_lint.engine.rules import Selection, UnknownRule, check_selectors, enabled
+from kexec_lint.engine.rules import Selection, UnknownRule, check_selectors, enabled, named
 from kexec_lint.engine.settings import Finder, Settings, SettingsError, row_of
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Profile:
         self,
         settings: Settings,
         codes: frozenset[str],
+        explicit: frozenset[str],
         confidence: str,
         assume_out_of_order: bool,
         readers: tuple[executors.Reader, ...],
@@ -49,6 +50,7 @@ class Profile:
     ) -> None:
         self.settings = settings
         self.codes = codes
+        self.explicit = explicit
         self.confidence = confidence
         self.assume_out_of_order = assume_out_of_order
         self.readers = readers
@@ -61,7 +63,7 @@ class Profile:
         """
         from kexec_lint.source import Options
 
-        return Options(self.codes, "possible", self.assume_out_of_order, dict(self.settings.models))
+        return Options(self.codes, "possible", self.assume_out_of_order, dict(self.settings.models), self.explicit)
 
     def ignores(self, path: str, code: str) -> bool:
         """Return whether per-file-ignores silence a rule in a file."""
@@ -107,6 +109,7 @@ class Profiles:
         return Profile(
             settings=settings,
             codes=codes,
+            explicit=codes & named(rules, (own, request.selection)),
             confidence=request.confidence or settings.confidence,
             assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
             readers=tuple(self._index.readers(codes)),

@@ -47,6 +47,12 @@ def enabled(rules: Mapping[str, RuleEntry], layers: Sequence[Selection]) -> froz
     return frozenset(chosen)
 
 
+def named(rules: Iterable[str], layers: Sequence[Selection]) -> frozenset[str]:
+    """Return the codes that some layer asks for by code, prefix or ALL."""
+    wanted = [selector for layer in layers for selector in (*(layer.select or ()), *layer.extend_select)]
+    return frozenset(code for code in rules if _reach(wanted, code) >= 0)
+
+
 def check_selectors(rules: Mapping[str, RuleEntry], selectors: Iterable[str]) -> None:
     """Raise UnknownRule for the first selector that fits no rule."""
     for selector in selectors:

@@ -82,6 +82,10 @@ class Memory:
     """False if it was created without contents."""
     size: int | None = None
     pool: object = None
+    born: int = 0
+    """For a block of a pool: the number of nodes in the graph when it was handed out."""
+    allocator: bool = False
+    """It comes from an SVM allocator without a queue, which frees it at once when it dies."""
     queue: Queue | None = None
     released: Site = ()
     tracked: bool = False
@@ -125,6 +129,8 @@ class Access:
     role: str = ""
     position: int | None = None
     atomic: bool = False
+    array: object = None
+    """The Array of unknown origin whose storage (`x.data`) is the operand."""
 
     @property
     def extent(self) -> tuple[int, int] | None:
@@ -176,7 +182,7 @@ class HostPoint(Node):
     `kind`: "start", "enqueue" (the call of a command), "meet" (two paths join), "finish", "wait", "flush",
     "access" (the host reads or writes memory), "opaque" (code that may wait), "unmap", "release", "timer",
     "status" (a user event is set; `what` is "complete", "failed", "invalid" or "unknown"), "poll", "profile",
-    "unfinished" (it is asserted that an event is not complete).
+    "unfinished" (it is asserted that an event is not complete), "exit" (the process ends), "rebuild" (a program).
     """
 
     kind: str = "start"
@@ -210,8 +216,12 @@ class Command(Node):
     kernel_object: object = None
     launch: Launch | None = None
     mapping: Mapping | None = None
+    waits_for_arrays: frozenset[object] = frozenset()
+    """Arrays of unknown origin whose `events` are in the wait list."""
     dropped: bool = False
     """Its event was thrown away at once."""
+    locks: tuple[object, ...] = ()
+    """What the host holds locked while it enqueues the command."""
     array: bool = False
     """Issued by `pyopencl.array` itself, which keeps its own events."""
 
@@ -254,6 +264,19 @@ class Callback:
     site: Site
     function: object
     event: Event
+    body: EnqueueGraph | None = None
+    """What it does, in a graph of its own."""
+
+
+@dataclass(frozen=True)
+class ThreadStart:
+    """A function that runs in a thread of its own from here on. `index` counts the nodes before it."""
+
+    site: Site
+    guard: Guard
+    index: int
+    function: object
+    arguments: tuple[object, ...]
     body: EnqueueGraph | None = None
     """What it does, in a graph of its own."""
 
@@ -311,6 +334,9 @@ class EnqueueGraph:
     remarks: list[Remark] = field(default_factory=list)
     set_args: list[SetArgs] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
+    threads: list[ThreadStart] = field(default_factory=list)
+    host_deaths: list[tuple[Memory, Command, HostPoint]] = field(default_factory=list)
+    """Host memory of asynchronous SVM copies whose last reference goes, the copy, and where."""
     freed: list[tuple[Memory, HostPoint]] = field(default_factory=list)
     """Pool blocks that their last reference gave back, and where."""
     decisions: dict[int, Guard] = field(default_factory=dict)

@@ -37,6 +37,8 @@ def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[F
             at = place(evidence.at, evidence.against)
             if at.path != source.path or evidence.code not in options.codes:
                 continue
+            if evidence.severity is Severity.INFO and evidence.code not in options.explicit:
+                continue
             finding = _finding(evidence, at, source)
             key = (finding.code, finding.location.row, finding.location.column)
             kept = best.get(key)
@@ -57,6 +59,8 @@ def _finding(evidence: Evidence, at: g.Place, source: Source) -> Finding:
     related = tuple(
         Related(message, location(place(site, evidence.at), source)) for message, site in evidence.related if site
     )
+    if at != evidence.at[-1]:
+        related = (Related("the command itself is enqueued here", location(evidence.at[-1], source)), *related)
     steps: tuple[Related, ...] = ()
     if against is not None:
         steps = (

@@ -68,9 +68,10 @@ def _kernel_pair(
 def _same_kernel(a: g.Command, b: g.Command) -> bool:
     if a.kernel is not None and a.kernel == b.kernel:
         return True
-    return a.kernel_object is not None and (
-        a.kernel_object is b.kernel_object or a.kernel_object == b.kernel_object
-    )
+    if a.kernel_object is None:
+        return False
+    one, other = getattr(a.kernel_object, "state", None), getattr(b.kernel_object, "state", None)
+    return a.kernel_object == b.kernel_object or (one is not None and one is other)
 
 
 def _same_launch(a: g.Launch, b: g.Launch) -> bool:

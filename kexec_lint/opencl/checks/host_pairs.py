@@ -15,6 +15,14 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
     assert earlier.queue is not None
     memory = conflict.second.memory
     line = row(earlier.site, later.site)
+    if later.kind == "release" and memory.root.allocator:
+        return (
+            "OCL506",
+            f"`{memory.name}` of an SVM allocator without a queue dies while {name(earlier)} (line {line}) may "
+            "still use it: it is freed at once",
+            "make the allocator with queue=, or finish the queue before the last reference goes",
+            (),
+        )
     if later.kind == "release":
         return (
             "OCL209",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kexec_lint.findings import Confidence
+from kexec_lint.findings import Confidence, Severity
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.confidence import judge
 from kexec_lint.opencl.checks.device_pairs import device_pair
@@ -101,6 +101,7 @@ def describe(
         later.site,
         message,
         help,
+        severity=Severity.WARNING if code == "OCL506" else None,
         against=earlier.site,
         hazard=conflict.hazard,
         confidence=confidence,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.interpreter import calls, event_lists, lifetimes
@@ -23,6 +24,7 @@ def conclude(m: Machine, frame: Frame, result: AbstractValue = NONE) -> None:
         roots.extend(outer.variables.values())
         outer = outer.parent
     _outlive(m, roots)
+    _host_arrays_die(m, roots)
     _run_callbacks(m)
 
 
@@ -31,7 +33,16 @@ def conclude_module(m: Machine, scope: ModuleScope) -> None:
     if m.graph.user_events:
         used = event_lists.names_in_functions(scope.module.body)
         _outlive(m, [value for name, value in scope.frame.variables.items() if name in used])
+    if m.commands and m.frames and not scope.path.endswith(".ipynb"):
+        m.point("exit", m.commands[-1].site[-1].span, what="the end of the program")
     _run_callbacks(m)
+
+
+def _host_arrays_die(m: Machine, roots: list[AbstractValue]) -> None:
+    """What only the local variables of the function held is gone when it returns."""
+    for value, command in m.pinned:
+        if not lifetimes.leads_to(m, roots, value):
+            m.graph.host_deaths.append((value.model, command, m.host))
 
 
 def _outlive(m: Machine, roots: list[AbstractValue]) -> None:
@@ -46,9 +57,12 @@ def _run_callbacks(m: Machine) -> None:
         replace(callback, body=body_of(m, callback.function, 1)) if callback.body is None else callback
         for callback in m.graph.callbacks
     ]
+    m.graph.threads[:] = [
+        replace(thread, body=body_of(m, thread.function, list(thread.arguments))) for thread in m.graph.threads
+    ]
 
 
-def body_of(m: Machine, function: object, arguments: int | list[AbstractValue]) -> g.EnqueueGraph | None:
+def body_of(m: Machine, function: object, arguments: int | list[Any]) -> g.EnqueueGraph | None:
     """Return the graph of a function that something else calls, on unknown arguments or given ones."""
     if not isinstance(function, FunctionValue):
         return None

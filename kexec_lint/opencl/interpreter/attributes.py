@@ -129,7 +129,7 @@ def _object_attribute(m: Machine, base: Object, name: str, span: p.Span) -> Abst
             return BoundApi(base, name)
         case "memory" if name == "mem":
             return base.state.get("array") or base
-        case "list" | "set" | "dict" | "generated" | "pool" | "allocator" | "local" | "environment":
+        case "lock" | "list" | "set" | "dict" | "generated" | "pool" | "allocator" | "local" | "environment":
             return BoundApi(base, name)
         case "super":
             return objects.super_attribute(m, base, name)

@@ -83,6 +83,33 @@ def canonical(value: AbstractValue) -> AbstractValue:
     return value
 
 
+def array_of(value: AbstractValue) -> AbstractValue | None:
+    """Return the array of unknown origin behind `x.data`, None for other operands."""
+    if isinstance(value, Unknown) and value.key[0] == "attr" and value.key[2] in api.ARRAY_STORAGE:
+        owner: AbstractValue = value.key[1]
+        return owner
+    return None
+
+
+def arrays_waited_for(unseen: Iterable[AbstractValue]) -> frozenset[object]:
+    """Return the arrays of unknown origin whose `events` are among the unseen parts of a wait list."""
+    owners: set[object] = set()
+    pending = list(unseen)
+    while pending:
+        match pending.pop():
+            case Unknown(key=("spread", AbstractValue() as inner)):
+                pending.append(inner)
+            case Unknown(key=("attr", AbstractValue() as owner, "events")):
+                owners.add(owner)
+            case Unknown(key=("op", "+", *parts)):
+                pending.extend(part for part in parts if isinstance(part, AbstractValue))
+            case Phi(options=choices):
+                pending.extend(option for _, option in choices)
+            case Object(kind="list") as inner_list:
+                pending.extend(inner_list.items())
+    return frozenset(owners)
+
+
 def memory_of(
     m: Machine, value: AbstractValue, kind: str = "buffer", certain: bool = True
 ) -> Iterator[tuple[g.Memory, bool, tuple[int, int] | None, bool]]:
@@ -221,7 +248,15 @@ def enqueue(
     """Add a command with all its edges; returns its event as a value."""
     model = queue_model(m, queue)
     command = g.Command(
-        0, m.site(span), m.guard, accesses=list(operands), kind=kind, queue=model, blocking=blocking, **parts
+        0,
+        m.site(span),
+        m.guard,
+        accesses=list(operands),
+        kind=kind,
+        queue=model,
+        blocking=blocking,
+        locks=m.locks,
+        **parts,
     )
     event = g.Event("command", command, command.site, nanny=returns == "nanny", guard=m.guard, captured=True)
     command.event = event
@@ -237,6 +272,7 @@ def enqueue(
     wait_lists.examine(m, waits, span, model.context)
     how, events, unseen = wait_list(m, waits)
     command.wait_list = how
+    command.waits_for_arrays = arrays_waited_for(unseen)
     command.waits = events
     for event_waited, guard in events:
         source = event_waited.command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
@@ -164,9 +164,7 @@ def _copy(
             **_extent(m, bound, "dest"),
         ),
     ]
-    if kind == "read" and "device_offset" not in bound:
-        operands = [*operands]
-    return commands.enqueue(
+    event = commands.enqueue(
         m,
         span,
         kind,
@@ -177,6 +175,13 @@ def _copy(
         returns,
         what="svm copy" if svm else kind,
     )
+    if svm and blocking is False and not m.scratch:
+        m.pinned.extend((side, event.model.command) for side in (dest, src) if _plain_host_array(side))
+    return event
+
+
+def _plain_host_array(value: AbstractValue) -> TypeGuard[Object]:
+    return isinstance(value, Object) and value.kind == "host" and value.model.kind == "host"
 
 
 def _is_svm(value: AbstractValue) -> bool:
@@ -268,6 +273,7 @@ def _launch(
                 _flagged(value, writes),
                 position=number,
                 atomic=bool(param is not None and param.atomic_only),
+                array=commands.array_of(value),
             )
         )
     launch = g.Launch(
@@ -291,7 +297,7 @@ def _launch(
         queue,
         waits,
         operands,
-        what=kernel.name if isinstance(kernel, Object | Unknown) else "a kernel",
+        what=_kernel_name(kernel),
         kernel=parsed,
         kernel_object=kernel,
         launch=launch,
@@ -302,6 +308,15 @@ def _uniform(kernel: AbstractValue) -> bool | None:
     """Without `-cl-std=CL2.0` or later a program may not be launched with a partial last work-group."""
     options = kernel.state.get("options") if isinstance(kernel, Object) else None
     return None if options is None else "-cl-std=CL2" not in options and "-cl-std=CL3" not in options
+
+
+def _kernel_name(kernel: AbstractValue) -> str:
+    match kernel:
+        case Object(name=name):
+            return name
+        case Unknown(key=("attr", _, str(name))) | Unknown(key=("name" | "param", _, str(name))):
+            return name
+    return "a kernel"
 
 
 def _flagged(value: AbstractValue, writes: bool | None) -> bool | None:
@@ -751,6 +766,8 @@ def _release_memory(
     assert isinstance(receiver, Object)
     memory: g.Memory = receiver.model
     point = m.point("release", span, what="release", memory=memory)
+    if memory.pool is not None and not m.scratch:
+        m.graph.freed.append((memory, point))
     if memory.kind.startswith("svm") and memory.queue is None:
         point.accesses.append(g.Access(memory, False, True, role="free"))
     return NONE
@@ -791,17 +808,27 @@ def _allocator(
 ) -> AbstractValue:
     bound = arguments.bind(row.params)
     made = m.object("allocator", span)
-    made.state["svm_queue"] = "alignment" in row.params and bound.get("queue", NONE) != NONE
+    made.state["svm"] = "alignment" in row.params
+    made.state["svm_queue"] = made.state["svm"] and bound.get("queue", NONE) != NONE
     return made
 
 
 def allocate(m: Machine, pool: Object, arguments: Arguments, span: p.Span) -> AbstractValue:
     """`pool.allocate(size)`, `allocator(size)`."""
     memory = g.Memory("pool block", "buffer", known=True, created=m.site(span), initialised=False)
-    memory.pool = pool if pool.kind == "pool" and not pool.state.get("synchronises") else None
+    _come_from(m, memory, pool)
     size = arguments.positional[0] if arguments.positional else NONE
     memory.size = commands.byte_count(m, size)
-    return m.object("memory", span, "pool block", memory, allocated_size=size)
+    return m.object("memory", span, "pool block", memory, allocated_size=size, svm_allocation=memory.allocator)
+
+
+def _come_from(m: Machine, memory: g.Memory, source: Object) -> None:
+    """Say of a block which pool it goes back to, or that nothing waits when it is freed."""
+    memory.born = len(m.graph.nodes)
+    if source.kind == "pool" and not source.state.get("synchronises"):
+        memory.pool = source
+    if source.kind == "allocator" and source.state.get("svm") and not source.state.get("svm_queue"):
+        memory.allocator = True
 
 
 # --- pyopencl.array -------------------------------------------------------------------------------------------
@@ -819,8 +846,9 @@ def _array(
     if isinstance(data, Object) and data.kind in ("memory", "array"):
         made.model = data.model
     allocator = bound.get("allocator", NONE)
-    if isinstance(allocator, Object) and allocator.kind == "pool" and not allocator.state.get("synchronises"):
-        made.model.pool = allocator
+    if isinstance(allocator, Object) and allocator.kind in ("pool", "allocator"):
+        _come_from(m, made.model, allocator)
+        made.state["svm_allocation"] = made.model.allocator
     if filled:
         flag = bound.get("async_", Known(False))
         asynchronous = expressions.truth(m, flag)
@@ -1026,7 +1054,19 @@ def _build(
     options = [given] if isinstance(given, Known) else expressions.sequence(m, given) or (Unknown(("options",)),)
     if isinstance(receiver, Object) and not arguments.open and all(isinstance(o, Known) for o in options):
         receiver.state["options"] = " ".join(str(o.value or "") for o in options if isinstance(o, Known))
+    if isinstance(receiver, Object):
+        _built_again(m, receiver, span)
     return receiver
+
+
+def _built_again(m: Machine, program: Object, span: p.Span) -> None:
+    """Building the same program again replaces what its kernels run."""
+    if program.state.get("built") and not m.scratch:
+        states = [v.state for k, v in program.state.items() if isinstance(k, tuple) and k[0] == "kernel"]
+        using = [c for c in m.commands if any(getattr(c.kernel_object, "state", None) is s for s in states)]
+        if using:
+            m.point("rebuild", span, events=tuple(c.event for c in using if c.event is not None))
+    m.heap.write(program.state, "built", Known(True))
 
 
 def _self(

@@ -20,6 +20,7 @@ from kexec_lint.opencl.interpreter import (
     expressions,
     host,
     objects,
+    threads,
 )
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
@@ -37,10 +38,8 @@ from kexec_lint.opencl.interpreter.values import (
 if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.calls import Arguments
 
-THREADS = frozenset(
-    ["Thread", "Process", "submit", "apply_async", "start_new_thread", "Timer", "run_in_executor", "to_thread"]
-)
-"""Names of calls that start code running beside this one."""
+EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
+"""Calls that end the process."""
 
 TIMERS = frozenset(
     ["time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"]
@@ -97,12 +96,16 @@ def function(m: Machine, dotted: str, arguments: Arguments, span: p.Span) -> Abs
     if handler is not None:
         return handler(m, arguments, span)
     last = dotted.rpartition(".")[2]
-    if last in THREADS or dotted.startswith(("threading.", "multiprocessing.", "concurrent.")):
-        if any(
-            True for v in arguments.values for leaf in calls.leaves(m, v) if isinstance(leaf, Object | Unknown)
-        ):
-            m.graph.threaded = True
+    if dotted in threads.LOCKS:
+        return m.object("lock", span)
+    if dotted in threads.POOLS:
+        return threads.pool(m)
+    if last in threads.STARTERS or dotted.startswith(("threading.", "multiprocessing.", "concurrent.")):
+        threads.start(m, last, arguments, span)
         return m.fresh("thread")
+    if dotted in EXITS:
+        m.point("exit", span, what=dotted.removeprefix("builtins."))
+        return NONE
     if dotted.partition(".")[0] in host_api.READING_PACKAGES:
         return _host_function(m, dotted, arguments, span)
     calls.opaque(m, arguments.values, span, what=last)
@@ -191,6 +194,8 @@ def method(m: Machine, receiver: AbstractValue, name: str, arguments: Arguments,
         return effects.unmap(m, receiver, arguments, span)
     if receiver.kind in ("host", "map"):
         return _array_like_method(m, receiver, name, arguments, span)
+    if receiver.kind == "lock":
+        return threads.lock_method(m, receiver, name) or m.fresh(name)
     if receiver.kind == "mapping":
         return effects.unmap(m, receiver, arguments, span)
     row = api.METHODS.get(receiver.kind, {}).get(name)
@@ -405,8 +410,9 @@ def unknown_call(m: Machine, callee: Unknown, arguments: Arguments, span: p.Span
             return handled
     if looks_like_launch(m, arguments):
         return effects.launch_call(m, callee, arguments, span)
-    if name in THREADS:
-        m.graph.threaded = True
+    if name in threads.STARTERS or (name == "map" and threads.is_pool(base)):
+        threads.start(m, name, arguments, span, times=2 if name == "map" else 1)
+        return m.fresh("thread")
     if name in api.SYNC_NAMES:
         commands.everything_may_wait(m, span, name)
     for value, where in zip(arguments.values, arguments.spans, strict=False):
@@ -437,6 +443,10 @@ def _unknown_method(
         commands.wait_for(m, m.list_of([base]), span)
         commands.everything_may_wait(m, span, name)
         return NONE
+    if name in ("acquire", "release") and not arguments.positional:
+        locked = threads.lock_method(m, base, name)
+        if locked is not None:
+            return locked
     if name == "add_event" and arguments.positional:
         objects.add_event(m, base, arguments.positional[0])
         return NONE

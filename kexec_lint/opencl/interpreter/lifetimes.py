@@ -26,6 +26,12 @@ def drop_result(m: Machine, value: AbstractValue, span: p.Span) -> None:
             released(m, option, span)
 
 
+def drop_temporaries(m: Machine, span: p.Span) -> None:
+    """A statement is over: a host array that only its expression held is gone."""
+    for value, _ in list(m.pinned):
+        released(m, value, span)
+
+
 def released(m: Machine, value: AbstractValue, span: p.Span) -> None:
     """A reference went away: a NannyEvent that nothing else holds waits for its command (CPython)."""
     match value:
@@ -36,6 +42,11 @@ def released(m: Machine, value: AbstractValue, span: p.Span) -> None:
         case Object(kind="memory" | "array") if value.model.pool is not None or value.state.get("svm_allocation"):
             if not held(m, value):
                 _memory_dies(m, value, span)
+        case Object(kind="host"):
+            for pair in [pair for pair in m.pinned if pair[0].model is value.model]:
+                if not held(m, value):
+                    m.pinned.remove(pair)
+                    m.graph.host_deaths.append((value.model, pair[1], m.host))
         case Object(kind="map" | "mapping"):
             mapping: g.Mapping = value.model
             if mapping in m.graph.mappings and not mapping.unmapped and not held(m, value):
@@ -60,8 +71,8 @@ def _memory_dies(m: Machine, value: Object, span: p.Span) -> None:
     memory: g.Memory = value.model
     what = "freed to its pool" if memory.pool is not None else "freed"
     point = m.point("release", span, what=what, memory=memory)
-    memory.released = point.site
     if memory.pool is None and memory.queue is None:
+        memory.released = point.site
         point.accesses.append(g.Access(memory, False, True, role="free"))
     else:
         m.graph.freed.append((memory, point))
@@ -133,7 +144,7 @@ def release_locals(m: Machine, frame: Frame, result: AbstractValue, span: p.Span
     dying = [
         v
         for v in frame.variables.values()
-        if isinstance(v, Object | TupleValue | Phi) and (m.nannies or _mortal(v))
+        if isinstance(v, Object | TupleValue | Phi) and (m.nannies or m.pinned or _mortal(v))
     ]
     if not dying:
         return

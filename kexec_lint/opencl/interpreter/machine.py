@@ -87,6 +87,9 @@ class Machine:
     memo: dict[Any, AbstractValue] = field(default_factory=dict)
     stack: list[Any] = field(default_factory=list)
     nannies: list[g.Event] = field(default_factory=list)
+    pinned: list[tuple[Object, g.Command]] = field(default_factory=list)
+    """Host arrays of asynchronous SVM copies, which keep no reference to them."""
+    locks: tuple[AbstractValue, ...] = ()
     kernel_texts: dict[str, g.Site] = field(default_factory=dict)
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
@@ -128,6 +131,8 @@ class Machine:
         self.commands = []
         self.users = {}
         self.nannies = []
+        self.pinned = []
+        self.locks = ()
         self.guard = frozenset()
         self.deaths = {}
         self.steps = self.idle = 0

@@ -146,7 +146,10 @@ def super_attribute(m: Machine, base: Object, name: str) -> AbstractValue:
 
 
 def kernel_of(m: Machine, program: Object, name: str) -> AbstractValue:
-    """Return the kernel of that name: attribute access on a program gives the same kernel object each time."""
+    """Return the kernel of that name: a new kernel object at each access, alike in all that matters to one thread.
+
+    PyOpenCL, `Program.__getattr__`: every attribute access makes a new `Kernel`.
+    """
     key = ("kernel", name)
     if key not in program.state:
         parsed = program.state.get("kernels")
@@ -156,8 +159,8 @@ def kernel_of(m: Machine, program: Object, name: str) -> AbstractValue:
         if parsed is not None and kernel is None and parsed and not program.state.get("skeleton"):
             made.state["missing"] = True
         program.state[key] = made
-    found: AbstractValue = program.state[key]
-    return found
+    found: Object = program.state[key]
+    return Object("kernel", found.state, model=found.model, site=found.site, name=found.name)
 
 
 # --- pyopencl.array -------------------------------------------------------------------------------------------

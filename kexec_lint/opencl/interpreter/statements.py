@@ -18,6 +18,7 @@ from kexec_lint.opencl.interpreter import (
     lifetimes,
     objects,
     queue_properties,
+    threads,
 )
 from kexec_lint.opencl.interpreter.machine import Exhausted, Exit, Flow, Machine
 from kexec_lint.opencl.interpreter.modules import ModuleScope
@@ -76,12 +77,14 @@ def execute(m: Machine, statement: p.Statement) -> Flow:
         case p.Evaluate(value=value):
             result = expressions.evaluate(m, value)
             lifetimes.drop_result(m, result, statement.span)
+            lifetimes.drop_temporaries(m, statement.span)
         case p.Assign(targets=targets, value=value):
             if value is not None:
                 result = expressions.evaluate(m, value)
                 for target in targets:
                     assign(m, target, result, statement.span)
                 event_lists.note_built(m.frame, statement, result)
+                lifetimes.drop_temporaries(m, statement.span)
         case p.AugAssign():
             _augment(m, statement)
         case p.If(test=test, then=(p.Raise(span=inner),), orelse=()) if inner == statement.span:
@@ -539,7 +542,10 @@ def _with(m: Machine, statement: p.With) -> Flow:
                 bound = calls.enter(m, function, calls.Arguments(), value_node.span)
         if target is not None:
             assign(m, target, bound, statement.span)
+    locks = m.locks
+    m.locks = (*locks, *(value for value, _ in entered if threads.may_lock(value)))
     flow = execute_block(m, statement.body)
+    m.locks = locks
     if flow in (Flow.NEXT, Flow.RETURN):
         end = p.Span(
             statement.span.end_row, statement.span.end_column, statement.span.end_row, statement.span.end_column

@@ -66,8 +66,10 @@ class Unknown(AbstractValue):
     def name(self) -> str:
         """A readable name, as close to the source as possible."""
         match self.key:
-            case ("attr", Unknown() as base, str(attr)):
+            case ("attr", Unknown(key=("attr" | "item" | "param" | "name" | "local", *_)) as base, str(attr)):
                 return f"{base.name}.{attr}"
+            case ("item", Unknown() as base, Known(value=int() | str() as index)):
+                return f"{base.name}[{index!r}]"
             case ("item", Unknown() as base, *_):
                 return f"{base.name}[…]"
             case (("param" | "local" | "name"), _, str(name), *_):
