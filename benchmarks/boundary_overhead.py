@@ -40,7 +40,7 @@ def seconds(line: list[str]) -> float:
 
 
 def main() -> None:
-    """Measure and print one line a way: median seconds, ratio of the medians, lowest ratio within a round."""
+    """Measure and print one line a way: median and least seconds, each with its ratio to the command alone."""
     arguments = sys.argv[1:]
     command = (
         arguments[arguments.index("--") + 1 :] if "--" in arguments else [sys.executable, "-c", "import torch"]
@@ -53,10 +53,12 @@ def main() -> None:
         for _ in range(rounds):
             for name, line in lines.items():
                 times[name].append(seconds(line))
-    alone = statistics.median(times["alone"])
+    alone, least = statistics.median(times["alone"]), min(times["alone"])
     for name, row in times.items():
-        median, least = statistics.median(row), min(a / b for a, b in zip(row, times["alone"], strict=True))
-        print(f"{name:<32} {median:7.2f} s   {median / alone:5.2f} times   at best {least:5.2f}")
+        middle = statistics.median(row)
+        print(
+            f"{name:<32} median {middle:6.2f} s = {middle / alone:4.2f}   least {min(row):6.2f} s = {min(row) / least:4.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ CLASSES = [
         r"(GET_?PARAM|QUERY|DEVINFO|_INFO|GET_CAP|SET_CLIENT_CAP|VERSION|GET_UNIQUE|GET_STATS|GETPROPERTY|GET_PROPERTY|"
         r"GET_APERTURE|GETPARAM|CONTEXT_[GS]ETPARAM|GPUPROPS|GET_CAPS|GET_COUNTER|RESET_STATS|GET_STATE|"
         r"TIMEINFO|CHECK_VERSION_STR|CARD_INFO|SYS_PARAMS|UUID_TABLE|GET_DDK|GET_CONTEXT_ID|PRIORITY_CHECK|"
-        r"PREEMPTIONCOUNTER|PERFCOUNTER|GET_CLOCK|GET_PROCESS_APERTURES|READ_REG|REG_READ|PAGEABLE_MEM_ACCESS|"
+        r"PREEMPTIONCOUNTER|PERFCOUNTER|GET_CLOCK|SET_XNACK_MODE|GET_PROCESS_APERTURES|READ_REG|REG_READ|PAGEABLE_MEM_ACCESS|"
         r"IS_8_SUPPORTED|AVAILABLE_MEMORY|GET_TILE_CONFIG)",
     ),
     (
@@ -67,7 +67,10 @@ DRM = [
     "tegra",
 ]
 ACCEL = ["ivpu", "qaic", "habanalabs"]
-NODES = {"drm": r"(?:^|/)dev/(?:dri/(?:card|renderD|controlD)|drm/)\d+$", "accel": r"(?:^|/)dev/accel/accel\d+$"}
+NODES = {
+    "drm": r"(?:^|/)dev/(?:dri/(?:(?:card|renderD|controlD)\d+|by-path/[^/]+-(?:card|render))|drm/\d+)$",
+    "accel": r"(?:^|/)dev/accel/accel\d+$",
+}
 
 
 def classify(name: str) -> str:

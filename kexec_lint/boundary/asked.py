@@ -11,7 +11,9 @@ from functools import cached_property
 from kexec_lint.boundary.descriptors import OPENS, Descriptors
 from kexec_lint.boundary.events import Call
 from kexec_lint.boundary.logs import Trace
+from kexec_lint.boundary.nvstatus import status_in
 from kexec_lint.boundary.requests import (
+    BLIND,
     DRM_TYPE,
     FAMILY,
     FIRST_DRIVER,
@@ -156,6 +158,8 @@ def device_call(call: Call, index: int, process: int, table: Descriptors) -> Ask
         serial = opened.serial if opened else 0
         names, number = parse_request(args[1])
         printed = number.text if number and not names else " or ".join(names) or args[1]
+        if family in BLIND and call.status is None and call.result == 0 and len(args) > 2 and '"' in args[2]:
+            call = replace(call, status=status_in(rows, args[2]))
         return Asked(call, index, process, "ioctl", family, path, serial, rows, printed)
     if name in ("mmap", "mmap2") and len(args) >= 5:
         opened = table.look_up(call.tid, args[4]) if not args[4].startswith("-1") else None

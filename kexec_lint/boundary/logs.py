@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import heapq
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +36,15 @@ class Trace:
     files: tuple[str, ...]
     ordered: bool
     """False for several files without absolute times, whose mutual order is unknown."""
+
+    def lineage(self, process: int) -> frozenset[int]:
+        """Return a process and those that it descends from."""
+        found: set[int] = set()
+        while process not in found:
+            found.add(process)
+            birth = self.births.get(process)
+            process = self.process(birth.parent) if birth is not None else process
+        return frozenset(found)
 
     def process(self, tid: int) -> int:
         """Return the process of a thread: its group leader where births tell, else the first thread of the log."""
@@ -84,11 +94,16 @@ def read(paths: Iterable[Path]) -> Trace:
     streams: list[list[Event]] = []
     files = []
     for path in paths:
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = _text(path).split("\n")
         files.append(str(path))
         parser = parser_for(lines[:SAMPLE])
         streams.append(list(parser(lines, str(path), _suffix(path))))
     return trace(streams, files)
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8", "replace")
 
 
 def read_lines(stream: Iterable[str], name: str) -> Trace:
@@ -163,6 +178,15 @@ def _nest(streams: list[list[Event]]) -> list[Event]:
     return ordered
 
 
-def exits(events: Iterable[Event]) -> dict[int, Exit]:
-    """Return the last exit of each thread."""
-    return {e.tid: e for e in events if isinstance(e, Exit)}
+def exits(events: Iterable[Event], process: Callable[[int], int]) -> dict[int, Exit]:
+    """Return how each thread ended, and each process: by `exit_group` where the log leaves the `+++` lines out."""
+    found: dict[int, Exit] = {}
+    for event in events:
+        if isinstance(event, Exit):
+            found[event.tid] = event
+        elif isinstance(event, Call) and event.name == "exit_group" and event.args and event.args[0].isdigit():
+            status = int(event.args[0]) & 0xFF
+            told = Exit(event.file, event.line, event.tid, event.time, status, None)
+            found.setdefault(event.tid, told)
+            found.setdefault(process(event.tid), told)
+    return found

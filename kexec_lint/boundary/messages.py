@@ -250,8 +250,12 @@ SAYS_FAILURE = frozenset(
 FRAME = re.compile(r'\s*File "[^"]*", line \d+')
 
 
-def failures(lines: Iterable[Said]) -> Iterator[Said]:
-    """Yield the lines that speak of a failure; of a Python traceback only the last, which names the exception."""
+def failures(lines: Iterable[Said], words: Iterable[str] = ()) -> Iterator[Said]:
+    """Yield the lines that speak of a failure; of a Python traceback only the last, which names the exception.
+
+    `words` (lower case) speak of one too: the errno texts of the log, in whatever language they are.
+    """
+    words = [w for w in words if len(w) > 3]
     inside: set[tuple[int, str]] = set()
     for line in lines:
         key = (line.process, line.stream)
@@ -262,5 +266,5 @@ def failures(lines: Iterable[Said]) -> Iterator[Said]:
         elif key in inside:
             inside.discard(key)
             yield line
-        elif not FRAME.match(line.text) and is_failure(line.text):
+        elif not FRAME.match(line.text) and (is_failure(line.text) or any(w in line.text.lower() for w in words)):
             yield line

@@ -22,6 +22,13 @@ OPTIONAL_NODES = (
 )
 
 
+NOT_ON_DISCRETE = frozenset(
+    f"DRM_IOCTL_I915_GEM_{n}"
+    for n in ("SET_DOMAIN", "SET_CACHING", "GET_CACHING", "MMAP", "PREAD", "PWRITE", "USERPTR")
+)
+"""Requests that answer ENODEV on discrete GPUs, by the comments of i915_drm.h."""
+
+
 @dataclass(frozen=True)
 class Aside:
     """Why a failed call is set aside. A probe may still turn out to be the end of a device: see verdicts."""
@@ -51,6 +58,8 @@ def aside(item: Asked) -> Aside | None:
         return Aside("legacy call for the display master only", False)
     if "display" in kinds and errno in UNANSWERED:
         return Aside("display call on a node without display or without being its master", False)
+    if errno == "ENODEV" and item.name in NOT_ON_DISCRETE:
+        return Aside("i915: not supported on discrete GPUs, and documented so", False)
     if kinds <= {"query"} and errno in UNANSWERED:
         return Aside("probe: the driver does not know this feature", True)
     if errno in NOT_HERE and not (kinds <= {"submit"} and errno != "ENOTTY"):

@@ -12,7 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from kexec_lint.boundary.events import Call, Event
-from kexec_lint.boundary.requests import parse_request
+from kexec_lint.boundary.requests import Request, parse_request
+from kexec_lint.boundary.strings import raw_bytes
 
 LARGEST = 0xFFFF
 """NV_ERR_GENERIC; what is larger is a warning (NV_WARN_, 0x10001 and up) or no status at all."""
@@ -89,6 +90,18 @@ def loaded_release() -> tuple[int, ...] | None:
 def status_name(status: int) -> str:
     """Return the name of a status, or its number where the headers have none."""
     return codes().get(status, f"NvStatus {status:#x}")
+
+
+def status_in(requests: Iterable[Request], argument: str) -> int | None:
+    """Return the NvStatus in a struct that the tracer printed as bytes (strace 6.11 -v), else None."""
+    data = raw_bytes(argument)
+    if data is None:
+        return None
+    names = {r.name for r in requests}
+    for place in places(None):
+        if place.request in names and place.size in (None, len(data)) and (place.offset or 0) + 4 <= len(data):
+            return int.from_bytes(data[place.offset or 0 :][:4], "little")
+    return None
 
 
 def is_refusal(status: int) -> bool:

@@ -11,19 +11,26 @@ DESCRIPTOR = re.compile(r"(-?\d+)(?:<((?:->|[^<>]|<[^<>]*>)*)>)?")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
+def _byte(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return bytes([int(match[1], 16)])
+    if match[2]:
+        return bytes([int(match[2], 8) & 0xFF])
+    letter = match[3].decode("latin-1")
+    return ESCAPES.get(letter, letter).encode("latin-1")
+
+
 def unescape(text: str) -> str:
     r"""Return what a printed C string means: `\n`, `\"`, octal and `\x` bytes, read as UTF-8."""
-
-    def byte(match: re.Match[bytes]) -> bytes:
-        if match[1]:
-            return bytes([int(match[1], 16)])
-        if match[2]:
-            return bytes([int(match[2], 8) & 0xFF])
-        return ESCAPES.get(match[3].decode("latin-1"), match[3].decode("latin-1")).encode("latin-1")
-
     if "\\" not in text:
         return text
-    return ESCAPE.sub(byte, text.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+    return ESCAPE.sub(_byte, text.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+
+
+def raw_bytes(argument: str) -> bytes | None:
+    r"""Return the bytes of the last quoted string of an argument (`"\x01" => "\x51"`), None if it has none."""
+    found = list(STRING.finditer(argument))
+    return ESCAPE.sub(_byte, found[-1][1].encode("utf-8", "surrogateescape")) if found else None
 
 
 def strings(argument: str) -> list[tuple[str, bool]]:

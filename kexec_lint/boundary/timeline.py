@@ -19,6 +19,7 @@ COLOURS = {
     "retried": "#2e7d32", "probe": "#90a4ae", "ok": "#b0bec5",
 }  # fmt: skip
 WIDTH, LEFT, LANE = 1100, 150, 34
+ANCHORS = ("start", "middle", "middle", "middle", "end")
 
 
 def chrome_trace(report: Report) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def page(report: Report) -> str:
     )
     height = 40 + len(lanes) * LANE
     ticks = "".join(
-        f'<text x="{LEFT + n * (WIDTH - LEFT - 20) / 4:.1f}" y="16" class="tick">'
+        f'<text x="{LEFT + n * (WIDTH - LEFT - 20) / 4:.1f}" y="16" class="tick" text-anchor="{ANCHORS[n]}">'
         f"{escape(clock.label(span * n / 4))}</text>"
         for n in range(5)
     )

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from kexec_lint.boundary.asked import Asked
 from kexec_lint.boundary.following import index_of
+from kexec_lint.boundary.logs import Trace
 from kexec_lint.boundary.messages import ERRNO_KINDS, Said, errnos_of, kinds_of
 from kexec_lint.boundary.nvstatus import status_name
 
@@ -24,13 +25,20 @@ class Group:
         """Items before this place have a message that names them."""
         self.near = 0
         """Items before this place have at least some message."""
+        self._lineage: frozenset[int] | None = None
+
+    def lineage(self, trace: Trace) -> frozenset[int]:
+        """Return the process of the refusals and its ancestors."""
+        if self._lineage is None:
+            self._lineage = trace.lineage(self.items[0].process)
+        return self._lineage
 
     def before(self, message: Said) -> int:
         """Return how many items precede the message."""
         return bisect_right(self.items, message.index, key=index_of)
 
 
-def tie(refused: list[Asked], errors: list[Said]) -> dict[int, tuple[int, Said]]:
+def tie(refused: list[Asked], errors: list[Said], trace: Trace) -> dict[int, tuple[int, Said]]:
     """Return, by the index of the refused call, the message that belongs to it and its closeness."""
     groups: dict[tuple[object, ...], Group] = {}
     for item in refused:
@@ -43,7 +51,10 @@ def tie(refused: list[Asked], errors: list[Said]) -> dict[int, tuple[int, Said]]
         for group in list(groups.values())[:MOST_GROUPS]:
             count = group.before(message)
             if count:
-                scored.append((closeness(group.items[count - 1], heard), group))
+                score = closeness(group.items[count - 1], heard)
+                # words that fit any failure are believed of the process itself and of those that started it
+                far = score < 3 and trace.births and message.process not in group.lineage(trace)
+                scored.append((0 if far else score, group))
         best = max((score for score, _ in scored), default=0)
         if best == 0:
             continue

@@ -104,8 +104,7 @@ def judge(trace: Trace) -> Report:
     """Judge every failed driver call of a trace."""
     items = asked(trace)
     lines = said(trace)
-    errors = list(failures(lines))
-    ended = exits(trace.events)
+    ended = exits(trace.events, trace.process)
     noise = _other_noise(trace, items)
     refused: list[Asked] = []
     probes: list[tuple[Asked, str]] = []
@@ -120,6 +119,8 @@ def judge(trace: Trace) -> Report:
                 noise[reason.reason] += 1
                 if reason.probe:
                     probes.append((item, reason.reason))
+    words = {i.call.errno_text.lower() for i in refused if i.call.errno_text}
+    errors = list(failures(lines, words))
     follow = Following(items)
     settled: list[Refusal] = []
     open_: list[Asked] = []
@@ -136,8 +137,10 @@ def judge(trace: Trace) -> Report:
         else:
             settled.append(Refusal(item, Verdict.PROBE, why))
     open_.sort(key=index_of)
-    messages = tie(open_, errors)
-    settled += [_settle(item, messages.get(item.index), ended, bool(lines)) for item in open_]
+    messages = tie(open_, errors, trace)
+    settled += [
+        _settle(item, messages.get(item.index), _end_of(item, ended, trace), bool(lines)) for item in open_
+    ]
     settled.sort(key=lambda r: r.asked.index)
     return Report(
         trace,
@@ -155,7 +158,7 @@ def _retried(item: Asked, again: Asked) -> str:
     return f"the same call succeeded at line {again.call.line}"
 
 
-def _settle(item: Asked, tied: tuple[int, Said] | None, ended: dict[int, Exit], spoke: bool) -> Refusal:
+def _settle(item: Asked, tied: tuple[int, Said] | None, end: Exit | None, spoke: bool) -> Refusal:
     if tied is not None:
         score, message = tied
         if score == 1:
@@ -166,7 +169,6 @@ def _settle(item: Asked, tied: tuple[int, Said] | None, ended: dict[int, Exit], 
             )
         because = HOW[score] + ("; the trace cut it short (strace -s)" if message.cut and score == 2 else "")
         return Refusal(item, Verdict.REPORTED, because, message)
-    end = _end_of(item, ended)
     if end is None:
         return Refusal(item, Verdict.UNKNOWN, "the log ends before the process does, and no message follows")
     quiet = "no message follows" if spoke else "the log shows no output"
@@ -177,7 +179,10 @@ def _settle(item: Asked, tied: tuple[int, Said] | None, ended: dict[int, Exit], 
     return Refusal(item, Verdict.SWALLOWED, f"the process ended with status 0, {quiet}")
 
 
-def _end_of(item: Asked, ended: dict[int, Exit]) -> Exit | None:
+def _end_of(item: Asked, ended: dict[int, Exit], trace: Trace) -> Exit | None:
+    """Return how a call's process ended; where births were not traced, how the first thread of the log did."""
+    if not trace.births and trace.events:
+        return ended.get(trace.events[0].tid) or ended.get(item.call.tid)
     return ended.get(item.process) or ended.get(item.call.tid)
 
 

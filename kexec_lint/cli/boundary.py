@@ -50,6 +50,7 @@ def read(logs: tuple[str, ...], output_format: str, timeline: str | None, everyt
     LOG is a file, the prefix given to `strace -ff -o`, a folder of such files, or `-`. Exit codes: 0 no refusal, 1
     refusals, 2 unreadable.
     """
+    from kexec_lint.boundary.events import Printed
     from kexec_lint.boundary.logs import expand, read_lines
     from kexec_lint.boundary.logs import read as read_files
     from kexec_lint.boundary.verdicts import judge
@@ -63,7 +64,7 @@ def read(logs: tuple[str, ...], output_format: str, timeline: str | None, everyt
         raise Failure(f"{missing.filename or missing}: no such log") from None
     except OSError as error:
         raise Failure(f"{error.filename}: {error.strerror}") from None
-    if not trace.events:
+    if all(isinstance(event, Printed) for event in trace.events):
         raise Failure(f"{', '.join(logs)}: no line of a system call trace in it")
     report = judge(trace)
     show(report, output_format, everything, err=False)

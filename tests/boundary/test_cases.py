@@ -122,6 +122,36 @@ CASES = {
         '9 write(1, "epoch 3 validation error: 0.01, 0 errors\\n", 41) = 41\n9 +++ exited with 0 +++\n',
         ["swallowed"],
     ),
+    "exit_group alone tells the end": (
+        RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n9 exit_group(0) = ?\n",
+        ["swallowed"],
+    ),
+    "an unrelated process fails later": (
+        "9 fork() = 10\n9 fork() = 11\n" + RENDER.replace("9 ", "10 ", 1)
+        + "10 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n10 +++ exited with 0 +++\n"
+        '11 write(2, "ls: cannot read that: failure\\n", 28) = 28\n11 +++ exited with 2 +++\n9 +++ exited with 0 +++\n',
+        ["swallowed"],
+    ),
+    "the parent speaks for its child": (
+        "9 fork() = 10\n" + RENDER.replace("9 ", "10 ", 1)
+        + "10 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n10 +++ exited with 0 +++\n"
+        '9 write(2, "worker failed\\n", 14) = 14\n9 +++ exited with 1 +++\n',
+        ["reported"],
+    ),
+    "a thread's own end is not the process's": (
+        "9 clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 10\n" + RENDER
+        + "10 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n10 +++ exited with 0 +++\n9 +++ exited with 4 +++\n",
+        ["reported"],
+    ),
+    "discrete GPUs do not set domains": (
+        RENDER + "9 ioctl(3, DRM_IOCTL_I915_GEM_SET_DOMAIN, 0x7f) = -1 ENODEV (No such device)\n9 +++ exited with 0 +++\n",
+        [],
+    ),
+    "the struct printed as bytes": (
+        '9 openat(AT_FDCWD, "/dev/nvidiactl", O_RDWR) = 3\n9 ioctl(3, _IOC(_IOC_READ|_IOC_WRITE, 0x46, 0x2a, 0x20), "'
+        + "\\x00" * 28 + "\\x51" + "\\x00" * 3 + '") = 0\n9 +++ exited with 0 +++\n',
+        ["swallowed"],
+    ),
     "a traceback is judged by its last line": (
         RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_GEM_CREATE, 0x7f) = -1 ENOMEM (Cannot allocate memory)\n"
         '9 write(2, "Traceback (most recent call last):\\n", 35) = 35\n9 write(2, "  File \\"permission_denied.py\\", line 1, in <module>\\n", 50) = 50\n'
@@ -129,6 +159,12 @@ CASES = {
         ["reported"],
     ),
 }  # fmt: skip
+
+
+def test_words_of_another_language() -> None:
+    text, _ = CASES["the errno of the log's own locale"]
+    (refusal,) = report(text).refusals
+    assert refusal.message is not None
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -195,9 +195,12 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_one_hostile_line_costs_as_much_as_reading_it(name: str) -> None:
     def seconds(text: str) -> float:
-        start = time.perf_counter()
-        judge(logs.read_lines([text], "log"))
-        return time.perf_counter() - start
+        def once() -> float:
+            start = time.process_time()
+            judge(logs.read_lines([text], "log"))
+            return time.process_time() - start
+
+        return min(once(), once())
 
     text = HOSTILE[name]
     whole, quarter = seconds(text), seconds(text[: len(text) // 4])
@@ -213,10 +216,10 @@ def test_many_refusals_and_messages_stay_linear() -> None:
         for n in range(count):
             rows.append(f"9 ioctl(3, DRM_IOCTL_AMDGPU_GEM_CREATE, 0x{n:x}) = -1 {errors[n % 3]}")
             rows.append(f'9 write(2, "failure number {n}: something broke\\n", 40) = 40')
-        start = time.perf_counter()
+        start = time.process_time()
         report = judge(logs.read_lines(rows, "log"))
         assert len(report.refusals) == count
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
-    assert seconds(4000) < 10 * seconds(1000) + 0.2
+    assert seconds(4000) < 10 * seconds(1000) + 0.3
