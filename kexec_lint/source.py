@@ -9,6 +9,20 @@ from typing import Any, Protocol
 from kexec_lint.findings import Finding
 
 
+class ModelError(ValueError):
+    """A declaration under `models` in the settings that makes no sense; `name` is its key, the text says why.
+
+    `scan` raises it before it looks at the file: it is the user's to mend, and the same for every file.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"models.{name!r}{problem}")
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.name, str(self)[len(f"models.{self.name!r}") :])
+
+
 @dataclass(frozen=True)
 class Source:
     """One file as text. `path` is shown to the user; `data` are the bytes it was decoded from.

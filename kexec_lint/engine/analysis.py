@@ -15,6 +15,7 @@ from kexec_lint.engine.check import Run
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile
 from kexec_lint.engine.results import Cache
+from kexec_lint.engine.settings import SettingsError, row_of
 from kexec_lint.engine.texts import Texts, in_cells
 from kexec_lint.engine.tree import Lookup, content_digest
 from kexec_lint.findings import Confidence, Finding
@@ -83,6 +84,10 @@ def _gather(
             if progress is not None:
                 progress(done, len(jobs))
             run.report.slowest.append((outcome.seconds, job.shown))
+            if outcome.refused is not None:
+                file = run.profile(job.shown).settings.file
+                row = row_of(str(file), outcome.refused.name)
+                raise SettingsError(f"{file}:{row}: {outcome.refused}")
             # A fresh result takes the road of a stored one, so that a warm run cannot say anything else.
             result = _unpack(outcome.value)
             if result is None:

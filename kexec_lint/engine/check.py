@@ -157,7 +157,7 @@ class Run:
                 if data is None:
                     continue
                 profile = self.profiles.of(os.path.dirname(target.path))
-                suffix = target.path[target.path.rfind(".") :].lower()
+                suffix = discovery.suffix(target.path)
                 if suffix == ".ipynb":
                     suffix = ".py"
                 wanted = [(target, profile, reader) for reader in profile.readers if reader.wants(suffix, data)]

@@ -17,7 +17,7 @@ from functools import lru_cache
 from kexec_lint.engine import executors, wire
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.tree import RecordingProject, Tree
-from kexec_lint.source import FileResult, Options
+from kexec_lint.source import FileResult, ModelError, Options
 
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
@@ -42,10 +42,14 @@ class Job:
 
 @dataclass
 class Outcome:
-    """What became of a job: findings, facts, notes and dependencies as JSON, or an internal error in one line."""
+    """What became of a job: findings, facts, notes and dependencies as JSON, or an internal error in one line.
+
+    `refused` is what the executor has to say of the user's settings.
+    """
 
     value: str = ""
     error: str = ""
+    refused: ModelError | None = None
     seconds: float = 0.0
 
 
@@ -147,6 +151,9 @@ def _scan(job: Job, outcome: Outcome) -> None:
         result.notes = [f"{job.shown}:{error.lineno or 1}: not valid Python ({error.msg}), not checked"]
     except (RecursionError, MemoryError):
         result.notes = [f"{job.shown}: nested too deeply, not checked"]
+    except ModelError as error:
+        outcome.refused = error
+        return
     except Exception as error:
         outcome.error = describe(error)
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from briefly import brief
 
+from kexec_lint.engine import executors
 from kexec_lint.engine.rules import Selection, UnknownRule
 from kexec_lint.engine.settings import SettingsError, read
 
@@ -120,3 +121,18 @@ def test_a_code_that_no_rule_has(tree, run):
 def test_the_command_line_comes_after_the_file(tree, run, selection, expected):
     tree({"kexec-lint.toml": 'ignore = ["OCL101"]\n', "a.py": "MARK[OCL101] MARK[OCL102] MARK[ATN206]\n"})
     assert [finding.code for finding in run(selection=selection).findings] == expected
+
+
+def test_a_model_that_makes_no_sense_is_the_users_to_mend(tree, run, monkeypatch):
+    monkeypatch.setattr(executors, "EXECUTORS", {"opencl": "kexec_lint.opencl"})
+    top = tree(
+        {
+            "kexec-lint.toml": '[models]\n"a.b" = { does = "nothing" }\n"my.settle" = { does = "finsh" }\n',
+            "a.py": "import pyopencl as cl\ncl.enqueue_copy(cl.CommandQueue(ctx), a, b)\n",
+        }
+    )
+    with pytest.raises(SettingsError) as error:
+        run()
+    assert str(error.value).startswith(
+        f"{top}/kexec-lint.toml:3: models.'my.settle': does = 'finsh' is not one of"
+    )

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kexec_lint.source import ModelError
+
 
 @dataclass(frozen=True)
 class CallModel:
@@ -49,10 +51,6 @@ def row(does: str, kind: str = "", params: str = "", **parts: Any) -> CallModel:
     return CallModel(does, kind, tuple(names), blocking=blocking, blocking_default=default, **parts)
 
 
-class ModelError(ValueError):
-    """A user's model that makes no sense; the text says what to change."""
-
-
 USER_FIELDS = ("does", "kind", "params", "reads", "writes", "queue", "wait", "returns")
 USER_DOES = ("command", "finish", "wait", "nothing", "opaque")
 
@@ -67,13 +65,13 @@ def user_models(table: Mapping[str, Mapping[str, Any]]) -> dict[str, CallModel]:
     models: dict[str, CallModel] = {}
     for name, fields in table.items():
         if not isinstance(fields, Mapping):
-            raise ModelError(f'models.{name!r} must be a table such as {{ does = "finish", params = "queue" }}')
+            raise ModelError(name, ' must be a table such as { does = "finish", params = "queue" }')
         for field in fields:
             if field not in USER_FIELDS:
-                raise ModelError(f"models.{name!r} has no field {field!r}; fields are {', '.join(USER_FIELDS)}")
+                raise ModelError(name, f" has no field {field!r}; fields are {', '.join(USER_FIELDS)}")
         does = fields.get("does", "command")
         if does not in USER_DOES:
-            raise ModelError(f"models.{name!r}: does = {does!r} is not one of {', '.join(USER_DOES)}")
+            raise ModelError(name, f": does = {does!r} is not one of {', '.join(USER_DOES)}")
         params = fields.get("params", "queue" if does != "wait" else "wait_for")
         rest = {
             k: v if isinstance(v, str) else " ".join(v) for k, v in fields.items() if k not in ("does", "params")
@@ -82,6 +80,6 @@ def user_models(table: Mapping[str, Mapping[str, Any]]) -> dict[str, CallModel]:
         for part in ("reads", "writes"):
             for operand in rest.get(part, "").split():
                 if operand not in params.split():
-                    raise ModelError(f"models.{name!r}: {part} names {operand!r}, which is not among its params")
+                    raise ModelError(name, f": {part} names {operand!r}, which is not among its params")
         models[name] = row(does, kind, params, **rest)
     return models
