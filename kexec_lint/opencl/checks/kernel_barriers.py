@@ -55,7 +55,7 @@ def kernel_issues(text: str) -> tuple[KernelIssue, ...]:
                 continue
             seen.add(key)
             function = unit.function(place)
-            if not function.sound or not function.known_signature or steps > MAX_STEPS:
+            if not function.sound or not function.named_params or steps > MAX_STEPS:
                 continue
             try:
                 walk = execute(unit, function, required_size(unit, place))

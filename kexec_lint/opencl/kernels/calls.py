@@ -191,6 +191,7 @@ def call_inline(walk: Walk, node: Call, helper: Function, arguments: list[Value]
     """Walk a helper function with these arguments; return what it returns."""
     if (
         not helper.sound
+        or not helper.named_params
         or len(walk.active) >= MAX_INLINE
         or helper.name in walk.active
         or len(arguments) != len(helper.params)

@@ -122,14 +122,14 @@ def split_commas(text: str) -> list[tuple[int, str]]:
     return pieces
 
 
-def params(expanded: Expanded, span: tuple[int, int], types: dict[str, str]) -> tuple[tuple[Param, ...], bool]:
-    """Return the parameters in `span` and whether their number and kinds are sure.
+def params(expanded: Expanded, span: tuple[int, int], types: dict[str, str]) -> tuple[tuple[Param, ...], str]:
+    """Return the parameters in `span`: "sure", "named" if a kind is unknown, "cut" if the list was not understood.
 
     `types` maps the text's typedef names to what they stand for; "struct" for a structure, "" for anything else.
     """
     inside = expanded.text[slice(*span)]
     if inside.strip() in ("", "void"):
-        return (), True
+        return (), "sure"
     out: list[Param] = []
     sure = True
     for offset, piece in split_commas(inside):
@@ -139,11 +139,11 @@ def params(expanded: Expanded, span: tuple[int, int], types: dict[str, str]) -> 
         words = [word for _, word in expanded.qualifiers[low:high]]
         param = _param(piece, words, types)
         if param is None:
-            return tuple(out), False
+            return tuple(out), "cut"
         out.append(param)
         trailing = re.findall(r"\w+", piece.rpartition("*")[2])[:-1] if "*" in piece else []
         sure = sure and param.kind != "unknown" and set(trailing) <= _QUALIFYING
-    return tuple(out), sure
+    return tuple(out), "sure" if sure else "named"
 
 
 def _param(piece: str, qualifiers: list[str], types: dict[str, str]) -> Param | None:

@@ -77,7 +77,8 @@ def lower(expanded: Expanded, text: functions.Text, types: dict[str, str]) -> Fu
         text.body[1],
         text.name_start,
         sound and not lowering.unread,
-        known,
+        known == "sure",
+        known != "cut",
     )
 
 

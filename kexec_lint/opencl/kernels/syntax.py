@@ -232,7 +232,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of the text. `sound` is False where the parser had to recover or the braces do not match."""
+    """A function of the text. `sound` is False where the parser had to recover or the braces do not match.
+
+    `known_signature`: number and kinds of the parameters are sure; `named_params`: their number and names are.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -242,3 +245,4 @@ class Function:
     name_start: int
     sound: bool
     known_signature: bool
+    named_params: bool
