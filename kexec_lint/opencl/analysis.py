@@ -13,7 +13,16 @@ from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
 from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
-from kexec_lint.opencl.interpreter.values import ClassValue, Frame, FunctionValue, Object, Unknown
+from kexec_lint.opencl.interpreter.values import (
+    NONE,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Object,
+    Phi,
+    TupleValue,
+    Unknown,
+)
 from kexec_lint.source import Options, Project, Source
 
 
@@ -61,7 +70,7 @@ def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
     except (Exhausted, RecursionError):
         m.graph.truncated = True
     m.heap = type(m.heap)()
-    if m.graph.commands or m.graph.remarks or m.graph.user_events or m.graph.queues:
+    if m.graph.worth_judging:
         analysis.graphs.append(m.graph)
 
 
@@ -116,7 +125,34 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
         pass
     finally:
         _reset(m)
+    _remember_events(instance)
+    for name in [name for name, value in instance.state.items() if value == NONE]:
+        del instance.state[name]  # another method may have set it since
     return instance
+
+
+def _remember_events(instance: Object) -> None:
+    """What the constructor enqueued is long done; but earlier calls may have left events with the object's Arrays."""
+    seen: set[int] = set()
+    pending: list[object] = [instance]
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case Object(kind="array"):
+                events = value.state.get("event_list")
+                if isinstance(events, Object):
+                    events.state["items"] = (objects.pending_before(value),)
+            case Object():
+                pending.extend(value.state.values())
+            case tuple():
+                pending.extend(value)
+            case TupleValue(items=items):
+                pending.extend(items)
+            case Phi():
+                pending.extend(option for _, option in value.options)
 
 
 def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> None:
@@ -152,5 +188,5 @@ def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> No
         analysis.notes.append(str(problem))
     finally:
         m.heap.take_back(mark)
-    if m.graph.commands or m.graph.remarks or m.graph.user_events or m.graph.queues:
+    if m.graph.worth_judging:
         analysis.graphs.append(m.graph)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kexec_lint.opencl.program import Span
 
@@ -190,6 +190,8 @@ class HostPoint(Node):
     events: tuple[Event, ...] = ()
     what: str = ""
     mapping: Mapping | None = None
+    arrays: frozenset[object] = frozenset()
+    """Arrays of unknown origin whose events it waits for, or that code which cannot be seen was given."""
     covers: int = -1
     """Every command up to this index may be complete here, by way of this point."""
     memory: Memory | None = None
@@ -341,6 +343,8 @@ class EnqueueGraph:
     """Pool blocks that their last reference gave back, and where."""
     decisions: dict[int, Guard] = field(default_factory=dict)
     """For the number that says that the first arm of a branch is taken: the conditions of that arm."""
+    tracked_arrays: set[Any] = field(default_factory=set)
+    """Arrays whose events some part of the file keeps (`add_event`); grows until the whole file is read."""
     threaded: bool = False
     truncated: bool = False
     _may: list[int] | None = None
@@ -355,6 +359,11 @@ class EnqueueGraph:
     def points(self) -> list[HostPoint]:
         """The host's own points in program order."""
         return [node for node in self.nodes if isinstance(node, HostPoint)]
+
+    @property
+    def worth_judging(self) -> bool:
+        """Whether there is anything that a check may have something to say about."""
+        return bool(self.remarks or self.user_events or self.queues or self.threads or self.commands)
 
     def holds(self, node: Node) -> bool:
         """Return whether a node belongs to this graph (events may come from another one)."""

@@ -131,15 +131,15 @@ FUNCTIONS: dict[str, CallModel] = {
     # arrays
     "array.to_device": row("array", params="queue ary allocator async_"),
     "array.empty": row("array", params="queue shape dtype order allocator data"),
-    "array.zeros": row("array", params="queue shape dtype order allocator"),
-    "array.ones": row("array", params="queue shape dtype order allocator"),
-    "array.full": row("array", params="queue shape fill_value dtype order allocator"),
-    "array.arange": row("array", params="queue"),
+    "array.zeros": row("array", params="queue shape dtype order allocator", reads="fill"),
+    "array.ones": row("array", params="queue shape dtype order allocator", reads="fill"),
+    "array.full": row("array", params="queue shape fill_value dtype order allocator", reads="fill"),
+    "array.arange": row("array", params="queue", reads="fill"),
     "array.Array": row("array", params="cq shape dtype order allocator data"),
     "array.empty_like": row("array_like", params="ary queue allocator"),
     "array.zeros_like": row("array_like", params="ary"),
     "array.ones_like": row("array_like", params="ary"),
-    "clrandom.rand": row("array", params="queue shape dtype"),
+    "clrandom.rand": row("array", params="queue shape dtype", reads="fill"),
     # kernels made by PyOpenCL, which keep the events of their Array arguments themselves
     "elementwise.ElementwiseKernel": row("generated", params="context arguments operation name preamble options"),
     "reduction.ReductionKernel": row(

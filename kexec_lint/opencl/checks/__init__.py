@@ -14,10 +14,15 @@ MODULES = (
     "mapping",
     "svm",
     "launches",
+    "array_contract",
     "user_events",
     "flushing",
     "callbacks",
     "profiling",
+    "teardown",
+    "pools",
+    "nanny",
+    "kernel_sharing",
     "remarks",
 )
 """The rule families, in the order of their codes."""

@@ -24,7 +24,7 @@ def running(graph: g.EnqueueGraph, memory: g.Memory, point: g.Node) -> list[g.Co
 
 @check("OCL504")
 def reused_block(graph: g.EnqueueGraph) -> Iterator[Evidence]:
-    """Yield commands that may get a pool's block which a command of another queue still uses.
+    """Yield commands that may get a pool's block while one of another queue still uses it.
 
     PyOpenCL, `src/wrap_mempool.cpp`: a MemoryPool hands a freed block out again without synchronisation (issue 447).
     """

@@ -326,8 +326,6 @@ def opaque(
     if m.scratch:
         return
     escape(m, values)
-    if not m.commands:
-        return
     if everything:
         commands.everything_may_wait(m, span, what)
         return
@@ -355,8 +353,14 @@ def opaque(
         commands.everything_may_wait(m, span, what)
         return
     targets.extend(c for key in reached for c in m.users.get(key, ()))
-    if targets:
-        point = m.point("opaque", span, what=what)
+    arrays = frozenset(
+        objects.token(leaf)
+        for value in values
+        for leaf in leaves(m, value)
+        if isinstance(leaf, Unknown) or (isinstance(leaf, Object) and leaf.kind == "array")
+    )
+    if targets or not arrays.isdisjoint(m.tracked_arrays):
+        point = m.point("opaque", span, what=what, arrays=arrays)
         for command in targets:
             point.after(command, False, "host")
 

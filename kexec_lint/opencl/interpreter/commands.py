@@ -8,7 +8,7 @@ from typing import Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import pyopencl as api
-from kexec_lint.opencl.interpreter import expressions, wait_lists
+from kexec_lint.opencl.interpreter import expressions, objects, wait_lists
 from kexec_lint.opencl.interpreter.machine import COMMANDS, Exhausted, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -88,6 +88,8 @@ def array_of(value: AbstractValue) -> AbstractValue | None:
     if isinstance(value, Unknown) and value.key[0] == "attr" and value.key[2] in api.ARRAY_STORAGE:
         owner: AbstractValue = value.key[1]
         return owner
+    if isinstance(value, Object) and value.kind == "memory" and value.model.kind == "array":
+        return objects.token(value)
     return None
 
 
@@ -188,31 +190,43 @@ def wait_list(
     unseen: list[AbstractValue] = []
     absent = False
     for guard, option in options(value):
-        if option in (NONE, ABSENT):
-            absent = True
-            continue
-        elements = expressions.sequence(m, option)
-        if isinstance(option, Object) and option.kind == "event":
-            elements = (option,)
-        if elements is None:
-            unseen.append(option)
-            if isinstance(option, Object) and option.kind == "list":
-                elements = option.items()
-            else:
-                continue
-        for element in elements:
-            for inner, event in options(element, guard):
-                if event in (NONE, ABSENT):
-                    continue
-                if isinstance(event, Object) and event.kind == "event":
-                    events.append((event.model, inner))
-                else:
-                    unseen.append(event)
+        absent |= option in (NONE, ABSENT)
+        _gather(m, option, guard, events, unseen)
     if unseen:
         return "unknown", events, unseen
     if events:
         return "events", events, []
     return ("empty" if not absent else "none"), [], []
+
+
+def _gather(
+    m: Machine,
+    value: AbstractValue,
+    guard: g.Guard,
+    events: list[tuple[g.Event, g.Guard]],
+    unseen: list[AbstractValue],
+    depth: int = 6,
+) -> None:
+    """Collect the events that a wait list or an element of one holds, and what of it is not known."""
+    match value:
+        case Object(kind="event"):
+            events.append((value.model, guard))
+        case Phi():
+            for inner, option in options(value, guard):
+                _gather(m, option, inner, events, unseen, depth)
+        case Unknown(key=("spread", Phi() | Object() | TupleValue() as inner_list)) if depth:
+            _gather(m, inner_list, guard, events, unseen, depth - 1)
+        case Unknown():
+            unseen.append(value)
+        case Known():
+            return
+        case _:
+            elements = expressions.sequence(m, value)
+            if elements is None:
+                unseen.append(value)
+                elements = value.items() if isinstance(value, Object) and value.kind == "list" else ()
+            for element in elements:
+                _gather(m, element, guard, events, unseen, depth)
 
 
 def may_hold(m: Machine, value: AbstractValue) -> list[g.Command]:
@@ -223,7 +237,7 @@ def may_hold(m: Machine, value: AbstractValue) -> list[g.Command]:
     owner = value
     while isinstance(owner, Unknown) and owner.key[0] in ("attr", "item", "spread", "op"):
         owner = next((part for part in owner.key[1:] if isinstance(part, AbstractValue)), NONE)
-    from_caller = isinstance(owner, Unknown) and owner.key[0] == "param"
+    from_caller = isinstance(owner, Unknown) and owner.key[0] in ("param", "before")
     return [
         command
         for command in m.commands
@@ -375,7 +389,9 @@ def finish(m: Machine, queue: AbstractValue, span: p.Span, what: str = "finish")
 def wait_for(m: Machine, value: AbstractValue, span: p.Span, what: str = "wait") -> None:
     """The host waits for one event or a list of them (E6)."""
     _, events, unseen = wait_list(m, value)
-    point = m.point("wait", span, events=tuple(event for event, _ in events), what=what)
+    point = m.point(
+        "wait", span, events=tuple(event for event, _ in events), what=what, arrays=arrays_waited_for(unseen)
+    )
     for event, guard in events:
         event.waited.append(point.site)
         if event.command is not None and m.owns(event.command):
@@ -388,10 +404,9 @@ def wait_for(m: Machine, value: AbstractValue, span: p.Span, what: str = "wait")
 
 def everything_may_wait(m: Machine, span: p.Span, what: str) -> None:
     """Code that cannot be seen runs: it may wait for anything."""
-    if not m.commands or m.scratch:
-        return
     covered = m.host.covers
-    if m.commands[-1].index <= covered:
+    last = m.commands[-1].index if m.commands else 0
+    if m.scratch or last <= covered:
         return
     point = m.point("opaque", span, what=what)
     for command in m.commands:

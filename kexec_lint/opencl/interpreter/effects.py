@@ -314,7 +314,7 @@ def _kernel_name(kernel: AbstractValue) -> str:
     match kernel:
         case Object(name=name):
             return name
-        case Unknown(key=("attr", _, str(name))) | Unknown(key=("name" | "param", _, str(name))):
+        case Unknown(key=("attr" | "name" | "param", _, str(name)) | ("fresh", "attribute", str(name), _)):
             return name
     return "a kernel"
 
@@ -861,6 +861,8 @@ def _array(
             m, span, "write", queue, NONE, operands, blocking, "nanny", what="to_device", array=True
         )
         objects.add_event(m, made, event)
+    elif row.reads == ("fill",):
+        objects.array_operation(m, [], span, "fill", output=made)
     return made
 
 
@@ -982,6 +984,7 @@ def _array_write(
 def _add_event(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
+    m.tracked_arrays.add(objects.token(receiver))
     objects.add_event(m, receiver, arguments.positional[0] if arguments.positional else NONE)
     return NONE
 

@@ -617,7 +617,9 @@ def comprehension(m: Machine, node: p.Comprehension) -> AbstractValue:
                 m.frames.pop()
                 m.frame.variables.update({k: v for k, v in kept.items() if k in m.frame.variables})
 
+        started = len(m.graph.threads)
         first = one(elements[0] if elements else m.fresh("element"))[1]
+        m.graph.threads.extend(m.graph.threads[started:])  # each further element starts a thread as well
         if isinstance(first, Object) and first.kind == "event":
             made = m.list_of((first, Unknown(("spread", source))))
             made.state["open"] = True

@@ -71,7 +71,7 @@ class Heap:
             first = values[0][1]
             if all(value is first for _, value in values[1:]):
                 merged = first
-            elif key == "items":
+            elif key == "items" and all(v is _MISSING or isinstance(v, tuple) for _, v in values):
                 merged = _join_sequences(values, lambda: fallback(key))
             else:
                 choices = [(g, v) for g, v in values if v is not _MISSING]

@@ -448,6 +448,7 @@ def _unknown_method(
         if locked is not None:
             return locked
     if name == "add_event" and arguments.positional:
+        m.tracked_arrays.add(objects.token(base))
         objects.add_event(m, base, arguments.positional[0])
         return NONE
     if name in ("append", "extend", "add"):

@@ -76,6 +76,8 @@ class Machine:
     host: g.HostPoint = field(default_factory=lambda: g.HostPoint(0, (), frozenset()))
     commands: list[g.Command] = field(default_factory=list)
     """Those of the graph under construction."""
+    tracked_arrays: set[AbstractValue] = field(default_factory=set)
+    """Arrays whose events the program keeps (`add_event`), as tokens."""
     users: dict[int, list[g.Command]] = field(default_factory=dict)
     """By identity of a root memory object, the commands that access it."""
     lanes: dict[g.Queue, list[g.Command]] = field(default_factory=dict)
@@ -126,7 +128,7 @@ class Machine:
 
     def begin(self, name: str) -> None:
         """Start a new graph."""
-        self.graph = g.EnqueueGraph(name)
+        self.graph = g.EnqueueGraph(name, tracked_arrays=self.tracked_arrays)
         self.lanes = {}
         self.commands = []
         self.users = {}

@@ -203,6 +203,16 @@ def add_event(m: Machine, array: AbstractValue, event: AbstractValue) -> None:
             m.heap.write(state, "events", m.list_of((before, event)))
 
 
+def pending_before(array: AbstractValue) -> Unknown:
+    """Return the events that an Array held when the entry point was called, as a part of a wait list."""
+    return Unknown(("spread", Unknown(("attr", token(array), "events"))))
+
+
+def token(array: AbstractValue) -> AbstractValue:
+    """Return a value that stands for an Array in the keys of unknown values."""
+    return Unknown(("before", id(array.model))) if isinstance(array, Object) else array
+
+
 def events_of(m: Machine, arrays: Iterable[AbstractValue]) -> AbstractValue:
     """Return the joined events of Arrays as a wait list."""
     elements: list[AbstractValue] = []
