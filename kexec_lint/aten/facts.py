@@ -50,6 +50,7 @@ class Function:
     opaque: bool = False
     pure: bool = False
     calls: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def of_kind(self, *kinds: str) -> tuple[Event, ...]:
         """Return the events of these kinds in source order."""

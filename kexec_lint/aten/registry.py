@@ -46,13 +46,20 @@ class Operator:
 
     @cached_property
     def schema(self) -> Schema | None:
-        """The schema as written, or inferred from a custom_op's annotations; None if it cannot be read."""
-        for definition in self.definitions:
-            try:
-                return read_schema(definition)
-            except SchemaError:
-                return None
-        return None
+        """The schema as written, or inferred from a custom_op's annotations.
+
+        None if it cannot be read, or if several definitions (of tests, of platforms) disagree.
+        """
+        found = [_schema_or_none(d) for d in self.definitions]
+        return found[0] if found and all(s == found[0] for s in found) else None
+
+    def schema_of(self, implementation: Implementation) -> Schema | None:
+        """Return the schema a kernel was written for: that of the definition before it if several disagree."""
+        if self.schema is not None or len(self.definitions) < 2:
+            return self.schema
+        own = [d for d in self.definitions if d.at.filename == implementation.at.filename]
+        before = [d for d in own if d.at.row <= implementation.at.row]
+        return _schema_or_none((before or own)[-1]) if own else None
 
     @property
     def kernels(self) -> list[Implementation]:
@@ -109,6 +116,13 @@ def role_of(implementation: Implementation) -> str:
     ):
         return "other"
     return "kernel"
+
+
+def _schema_or_none(definition: Definition) -> Schema | None:
+    try:
+        return read_schema(definition)
+    except SchemaError:
+        return None
 
 
 def read_schema(definition: Definition) -> Schema | None:

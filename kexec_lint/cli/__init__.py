@@ -12,6 +12,7 @@ import click
 COMMANDS = {
     "check": "check source files and report findings",
     "rule": "explain a rule",
+    "dispatch": "tell which PyTorch kernel a call runs",
     "opset": "tell whether an ExecuTorch model runs on a build",
     "diagnose": "name the layer of an error from a log, a command or a code",
     "boundary": "see what the GPU driver was asked and answered",

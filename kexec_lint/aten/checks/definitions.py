@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 
 from kexec_lint.aten import aten
@@ -305,6 +306,13 @@ def schema_syntax(registry: Registry) -> Iterator[Report]:
                 yield Report(
                     definition.at, "torch.library.define takes the schema without the operator's name",
                     f"start it with '('; got '{shown}', which raises ValueError", operator=operator.name,
+                )  # fmt: skip
+                continue
+            hexadecimal = re.search(r"=\s*-?(0[xX][0-9a-fA-F]+)", text)
+            if hexadecimal:
+                yield Report(
+                    definition.at, f"the default {hexadecimal[1]} of '{operator.name}' is read as 0",
+                    "write it in decimal; the schema language has no hexadecimal numbers", operator=operator.name,
                 )  # fmt: skip
                 continue
             try:

@@ -21,8 +21,9 @@ def _is_tensor(
     operator: Operator, implementation: Implementation, function: Function, event: Event
 ) -> bool | None:
     """Whether the parameter is a tensor, by the schema or else by its annotation; None if neither says."""
-    if operator.schema is not None:
-        argument = argument_of(implementation, function, operator.schema, event.subject)
+    schema = operator.schema_of(implementation)
+    if schema is not None:
+        argument = argument_of(implementation, function, schema, event.subject)
         if argument is not None:
             return argument.type.base == "Tensor"
     annotation = next((p.annotation for p in function.parameters if p.name == event.subject), None)
@@ -68,7 +69,7 @@ def fake_wrong_metadata(registry: Registry) -> Iterator[Report]:
         for implementation, function in _fakes(operator):
             tensor = next((p.name for p in function.parameters if p.kind == "positional"), "x")
             for event in function.of_kind("factory"):
-                if event.detail == "device" and cpu_only and implementation.role == "fake":
+                if event.detail == "device" and cpu_only:
                     continue
                 yield Report(
                     event.at,

@@ -32,7 +32,7 @@ def undeclared_mutation(registry: Registry) -> Iterator[Report]:
             if role_of(implementation) != "kernel" or implementation.key.startswith("Autograd"):
                 continue
             for event in function.of_kind("mutates", "augments"):
-                argument = _tensor_argument(implementation, function, operator.schema, event)
+                argument = _tensor_argument(implementation, function, operator.schema_of(implementation), event)
                 written = (function.at, event.subject)  # the first write to an argument speaks for the others
                 if argument is None or argument.writes or written in seen:
                     continue
@@ -57,11 +57,11 @@ def undeclared_mutation(registry: Registry) -> Iterator[Report]:
 def alias_return(registry: Registry) -> Iterator[Report]:
     """A kernel returns an argument, or a view of one, that the schema says is a new tensor."""
     for operator in registry.operators.values():
-        schema = operator.schema
-        if schema is None:
-            continue
         seen: set[Location] = set()
         for implementation, function in python_kernels(operator):
+            schema = operator.schema_of(implementation)
+            if schema is None:
+                continue
             key = implementation.key
             if role_of(implementation) != "kernel" or key in ("", "CompositeImplicitAutograd"):
                 continue

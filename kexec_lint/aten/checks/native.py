@@ -76,9 +76,9 @@ def _touches(registry: Registry, function: Function, near: str, depth: int = 2) 
 def native_types(registry: Registry) -> Iterator[Report]:
     """Parameter types, arity and undeclared writes of C++ kernels."""
     for operator in registry.operators.values():
-        schema = operator.schema
         seen: set[Location] = set()
         for implementation, function in _kernels(registry, operator):
+            schema = operator.schema_of(implementation)
             if role_of(implementation) not in ("kernel", "fake") or implementation.fallthrough:
                 continue
             for parameter in function.parameters:

@@ -54,24 +54,30 @@ def signature(registry: Registry) -> Iterator[Report]:
     """Arity, order, keyword-only names and clear type conflicts of Python kernels."""
     for operator in registry.operators.values():
         yield from _annotations(operator)
-        schema = operator.schema
-        if schema is None:
-            continue
         said: set[tuple[object, ...]] = set()
         for implementation, function in python_kernels(operator):
+            schema = operator.schema_of(implementation)
+            if schema is None:
+                continue
             own = implementation.raw == "default" and operator.definitions[0].schema is None
             text = None if own else _conflict(implementation, function, schema)
             if text and (function.at, text) not in said:
                 said.add((function.at, text))
                 definition = operator.definitions[0]
+                only_typed = "is annotated" in text
                 yield Report(
                     function.at,
                     f"{text} ('{operator.name}')",
-                    "PyTorch accepts the registration; the call raises TypeError",
-                    related=(Related("the schema", definition.at), Related("registered here", implementation.at)),
-                    operator=operator.name,
+                    "the kernel gets what the schema says, whatever the annotation"
+                    if only_typed
+                    else "PyTorch accepts the registration; a call that passes the argument raises TypeError",
+                    "likely" if only_typed else "certain",
+                    (Related("the schema", definition.at), Related("registered here", implementation.at)),
+                    "warning" if only_typed else None,
+                    operator.name,
                 )
-        yield from _backward(operator, schema)
+        if operator.schema is not None:
+            yield from _backward(operator, operator.schema)
 
 
 def _conflict(implementation: Implementation, function: Function, schema: Schema) -> str | None:
@@ -233,13 +239,13 @@ def _backward(operator: Operator, schema: Schema) -> Iterator[Report]:
 def default_mismatch(registry: Registry) -> Iterator[Report]:
     """A default in a kernel that is not the schema's."""
     for operator in registry.operators.values():
-        schema = operator.schema
-        if schema is None:
-            continue
-        own = operator.definitions[0]
         seen: set[object] = set()
         for implementation in operator.implementations:
             function = registry.function_of(implementation)
+            schema = operator.schema_of(implementation)
+            if schema is None:
+                continue
+            own = operator.definitions[0]
             if function is None or function.opaque or role_of(implementation) not in ("kernel", "fake"):
                 continue
             if implementation.raw == "default" and own.schema is None:
@@ -248,7 +254,7 @@ def default_mismatch(registry: Registry) -> Iterator[Report]:
                 if parameter.default is None or not argument.has_default or parameter.at in seen:
                     continue
                 value = _literal(parameter.default, implementation.language)
-                if value is _UNKNOWN or _equal(value, argument.default):
+                if value is _UNKNOWN or _equal(value, argument.default) or parameter.name in function.unread:
                     continue
                 seen.add(parameter.at)
                 yield Report(
@@ -280,6 +286,8 @@ def _literal(text: str, language: str) -> object:
 def _equal(value: object, default: object) -> bool:
     if isinstance(default, str) and not isinstance(value, str):
         return True  # an enumeration such as ScalarType or Mean
+    if value is None and default == ():
+        return True
     if isinstance(value, (list, tuple)) and isinstance(default, tuple):
         return tuple(value) == default
     if isinstance(default, tuple) and len(set(default)) == 1:
@@ -316,8 +324,10 @@ def autograd_on_mutating(registry: Registry) -> Iterator[Report]:
 def return_mismatch(registry: Registry) -> Iterator[Report]:
     """A path that returns nothing, or another number of values than the schema."""
     for operator in registry.operators.values():
-        schema = operator.schema
         for implementation, function in python_kernels(operator):
+            schema = operator.schema_of(implementation)
+            if schema is None and len(operator.definitions) > 1:
+                continue
             returns = schema.returns if schema is not None else returns_from(function)
             if returns is None or (schema is not None and schema.is_varret):
                 continue

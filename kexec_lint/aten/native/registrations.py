@@ -20,7 +20,6 @@ _FUNCTION_WRAPPERS = (
     "TORCH_BOX",
     "torch::CppFunction",
     "CppFunction",
-    "WRAP_TO_ATEN",
     "TORCH_FN_TYPE",
 )
 _DISPATCH = ("torch::dispatch", "dispatch", "c10::dispatch")
@@ -233,6 +232,8 @@ def _function(file: NativeFile, node: Node) -> tuple[str, str, Function | None, 
         if name in _DISPATCH and len(inner) == 2:
             _, function, facts, through = _function(file, inner[1])
             return _key(file, inner[0]) or "?", function, facts, through
+        if name == "WRAP_TO_ATEN":
+            return "", "", None, False  # a kernel of ExecuTorch, on the tensors of its own runtime
         if name in _FUNCTION_WRAPPERS and inner:
             return _function(file, inner[0])
         return "", "", None, False
@@ -251,8 +252,8 @@ def _read_def(
 ) -> None:
     if not arguments:
         return
-    schema = _string(file, arguments[0])
-    if schema is None:
+    schema = None if call.has_error else _string(file, arguments[0])
+    if schema is None or "{{" in schema:  # computed, or the file is a template
         facts.open_definitions.add(block.namespace)
         return
     name = schema.partition("(")[0].strip()

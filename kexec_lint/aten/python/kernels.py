@@ -112,7 +112,14 @@ class _Reader:
             opaque,
             self.pure,
             tuple(dict.fromkeys(self.called)),
+            self.unread(params),
         )
+
+    def unread(self, parameters: tuple[Parameter, ...]) -> tuple[str, ...]:
+        """Return the parameters that the body never reads."""
+        body = [self.node.body] if isinstance(self.node, ast.Lambda) else self.node.body
+        read = {n.id for b in body for n in ast.walk(b) if isinstance(n, ast.Name)}
+        return tuple(p.name for p in parameters if p.name not in read)
 
     def event(self, kind: str, node: ast.AST, subject: str = "", detail: str = "", sure: bool = True) -> None:
         at = self.module.at(node)
@@ -328,7 +335,8 @@ class _Reader:
         if method in aten.inplace_names() or method == "requires_grad_":
             return base
         if method in aten.MAYBE_VIEWS:
-            return Origin(base.parameter, "maybe") if base.link != "maybe" else base
+            # Of a view (permute, expand) it is usually a copy.
+            return Origin(base.parameter, "maybe") if base.link != "view" else None
         if method in aten.view_names() or method == "numpy":
             return _view(base)
         return None
@@ -376,6 +384,8 @@ class _Reader:
             )
             if origin:
                 self.event("touches-data", node, origin.parameter, f"{name}()")
+        if name.startswith("torch._check"):
+            self.event("checks-size", node)
         self.operators(node, name)
         self.purity(node, name)
 

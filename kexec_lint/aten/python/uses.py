@@ -45,6 +45,11 @@ class Uses:
         self.compiled = _compiled_functions(module)
         self.parameters_with_grad = _module_parameters(module)
         self.seen: set[ast.AST] = set()
+        text = module.source.text
+        # Operators that a delegate takes need no out variant, and passes never get that far.
+        self.lowers = any(w in text for w in ("to_executorch", "to_edge(", "exir.capture")) and not any(
+            w in text for w in ("artitioner", "to_backend", "delegate", "transform_and_lower")
+        )
 
     def read(self) -> None:
         """Fill calls, loads, imports and swallowed failures."""
@@ -207,16 +212,14 @@ class Uses:
             if isinstance(node, ast.Import):
                 names = [(a.name, 0) for a in node.names]
             else:
-                if node.module == "executorch" or (node.module or "").startswith("executorch."):
-                    self.facts.executorch = True
+                self.facts.executorch |= self.lowers and (node.module or "").partition(".")[0] == "executorch"
                 names = [(node.module or "", node.level)]
                 if not node.module or node.level:
                     names += [
                         (f"{node.module}.{a.name}" if node.module else a.name, node.level) for a in node.names
                     ]
             for name, level in names:
-                if name.partition(".")[0] == "executorch" and level == 0:
-                    self.facts.executorch = True
+                self.facts.executorch |= self.lowers and level == 0 and name.partition(".")[0] == "executorch"
                 if level == 0 and name.partition(".")[0] in IGNORED_IMPORTS:
                     continue
                 source = self.project.module(name, level, self.module.source.path)
