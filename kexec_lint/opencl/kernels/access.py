@@ -82,6 +82,15 @@ _BUILTINS: tuple[tuple[str, tuple[tuple[int, str], ...]], ...] = (
     (r"get_fence", ()),
     (r"(sub_group_|work_group_)?(reserve_|commit_)?(read|write)_pipe", ((0, "rw"),)),
 )
+PURE = re.compile(
+    r"(convert|as)_\w+|native_\w+|half_\w+|a?(sin|cos|tan)(h|pi)?|atan2(pi)?|exp(2|10|m1)?|log(2|10|1p|b)?|pow[nr]?"
+    r"|r?sqrt|cbrt|fabs|fm(a|ax|in|od)|floor|ceil|round|trunc|rint|hypot|fdim|erfc?|[tl]gamma|ldexp|ilogb|nan|sign|step"
+    r"|smoothstep|mix|dot|cross|length|distance|normalize|fast_\w+|degrees|radians|abs(_diff)?|clz|ctz|popcount|rotate"
+    r"|r?hadd|mad(_hi|_sat)?|mul_hi|add_sat|sub_sat|upsample|is\w+|signbit|any|all|bitselect|select|min|max|clamp"
+    r"|maxmag|minmag|copysign|nextafter|shuffle2?|read_image\w+|get_image_\w+|vloada?(_half)?\d*|fract|modf|frexp"
+    r"|remquo|sincos|printf|get_\w+|mul24|mad24|vec_step|sizeof"
+)
+"""Built-ins that take values: equal ones give equal results."""
 _COMPILED = [(re.compile(pattern), effects) for pattern, effects in _BUILTINS]
 
 
@@ -325,8 +334,11 @@ class _Walk:
             return
         found = self.helper(name, len(arguments))
         if found is None:
+            known = bool(PURE.fullmatch(name))
             for argument in arguments:
                 self.lose(self.points_to(argument))
+                if not known and isinstance(argument, (Index, Member, Unary)):  # a macro of another file may store
+                    self.lose({root for key in self.base(argument) for root in self.aliases.get(key, ())})
             return
         accesses = found.accesses
         for i, argument in enumerate(arguments):

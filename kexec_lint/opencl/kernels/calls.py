@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kexec_lint.opencl.kernels.access import builtin
+from kexec_lint.opencl.kernels.access import PURE, builtin
 from kexec_lint.opencl.kernels.merge import BARRIERS, fences
 from kexec_lint.opencl.kernels.symbolic import (
     Dep,
@@ -23,15 +23,6 @@ from kexec_lint.opencl.kernels.walk import Frame, GaveUp, Walk
 
 MAX_INLINE = 6
 _FENCE_CALLS = {"mem_fence", "read_mem_fence", "write_mem_fence"}
-_PURE = re.compile(
-    r"(convert|as)_\w+|native_\w+|half_\w+|a?(sin|cos|tan)(h|pi)?|atan2(pi)?|exp(2|10|m1)?|log(2|10|1p|b)?|pow[nr]?"
-    r"|r?sqrt|cbrt|fabs|fm(a|ax|in|od)|floor|ceil|round|trunc|rint|hypot|fdim|erfc?|[tl]gamma|ldexp|ilogb|nan|sign|step"
-    r"|smoothstep|mix|dot|cross|length|distance|normalize|fast_\w+|degrees|radians|abs(_diff)?|clz|ctz|popcount|rotate"
-    r"|r?hadd|mad(_hi|_sat)?|mul_hi|add_sat|sub_sat|upsample|is\w+|signbit|any|all|bitselect|select|min|max|clamp"
-    r"|maxmag|minmag|copysign|nextafter|shuffle2?|read_image\w+|get_image_\w+|vloada?(_half)?\d*|fract|modf|frexp"
-    r"|remquo|sincos|printf"
-)
-"""Built-ins whose result is the same for items that pass the same values."""
 _UNIFORM_CALLS = {
     "get_local_size": "lsz",
     "get_enqueued_local_size": "lsz",
@@ -101,7 +92,7 @@ def evaluate_call(walk: Walk, node: Call, arguments: list[Value]) -> Value:
     if name in ("mul24", "mad24", "mad", "fma") and len(arguments) >= 2:
         product = algebra.multiply(arguments[0], arguments[1])
         return algebra.add(product, arguments[2]) if len(arguments) > 2 else product
-    if _PURE.fullmatch(name):
+    if PURE.fullmatch(name):
         return algebra.opaque(name, tuple(argument.terms for argument in arguments), deps)
     for argument in arguments:  # not in the text: it may touch what it is given
         for root in argument.roots & walk.globals:

@@ -101,6 +101,8 @@ class _Lowering:
     # --- names
 
     def declare(self, name: str) -> str:
+        if name in self.scopes[-1] or name in self.scopes[0]:
+            self.unread = True  # declared twice: what seems a type is a macro or a hole before a statement
         count = self.used.get(name, 0) + 1
         if count == 1 and any(name in scope for scope in self.scopes):
             count = 2
@@ -210,6 +212,8 @@ class _Lowering:
                 )
             inner = following
         lowered = self.expression(value) if value is not None else None
+        if shape == "array" and isinstance(lowered, Node) and not isinstance(lowered, (Group, Literal)):
+            self.unread = True  # no array is initialised so: the same
         extent = self.expression(size) if size is not None else None
         if inner is None:
             self.unread = True
