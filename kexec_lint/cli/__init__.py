@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from typing import IO, Any
 
 import click
+
+ISSUES = "https://github.com/kexec-lint/kexec-lint/issues"
 
 COMMANDS = {
     "check": "check source files and report findings",
@@ -77,6 +80,22 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; a failure that is not a usage error is one line and exit code 2."""
+    """Run the command line. Whatever goes wrong is one line and exit code 2; an interrupt is 130."""
     gc.disable()  # imports make no garbage, yet would be collected a dozen times: a tenth of a short run
-    cli.main(prog_name="kexec-lint", args=sys.argv[1:])
+    try:
+        code = cli.main(prog_name="kexec-lint", args=sys.argv[1:], standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("kexec-lint: interrupted", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if os.environ.get("KEXEC_LINT_TRACEBACK"):
+            raise
+        text = (str(error).splitlines() or [""])[0]
+        click.echo(
+            f"kexec-lint: internal error: {type(error).__name__}: {text}; please report it: {ISSUES}", err=True
+        )
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kexec_lint import __version__
-from kexec_lint.cli import Failure
+from kexec_lint.cli import ISSUES, Failure
 from kexec_lint.engine import cache, index
 from kexec_lint.engine.check import Report, check, files
 from kexec_lint.engine.patterns import PatternError
@@ -24,8 +24,6 @@ from kexec_lint.report import FORMATS, Context, render
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-ISSUES = "https://github.com/kexec-lint/kexec-lint/issues"
 
 
 def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:

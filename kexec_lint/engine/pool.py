@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -72,10 +73,11 @@ def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | None = None) -> Ite
                 prepare()
         gc.collect()
         gc.freeze()
+        processes = _process_pool(min(workers, len(ordered)))
         try:
-            with _process_pool(min(workers, len(ordered))) as processes:
-                yield from _in_pool(processes, ordered)
+            yield from _in_pool(processes, ordered)
         finally:
+            processes.shutdown(cancel_futures=True)
             gc.unfreeze()
 
 
@@ -85,7 +87,12 @@ def _process_pool(workers: int) -> Pool:
 
     # Forking shares what is imported; a spawned worker would import everything again (half a second).
     method = "fork" if sys.platform.startswith("linux") else "spawn"
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context(method))
+    return ProcessPoolExecutor(workers, multiprocessing.get_context(method), initializer=_start_worker)
+
+
+def _start_worker() -> None:
+    """Let an interrupt end the worker without a word; the main process says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:

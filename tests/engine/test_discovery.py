@@ -90,10 +90,11 @@ def test_a_pipe_is_not_opened(tree, run):
     assert report.notes == ["pipe.py: not a file, not checked"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_unreadable_files_and_folders_are_said(tree, run):
     top = tree({"shut.py": MARK, "shut/x.py": MARK, "y.py": MARK})
     (top / "shut.py").chmod(0)
+    if os.access("shut.py", os.R_OK):
+        pytest.skip("this user reads every file")
     (top / "shut").chmod(0)
     report = run()
     (top / "shut").chmod(0o755)
