@@ -23,14 +23,15 @@ def note_built(frame: Frame, statement: p.Assign, value: AbstractValue) -> None:
     match statement:
         case p.Assign(targets=(p.Name(id=name),), value=p.Seq() | p.Operation(op="+")):
             if isinstance(value, Object) and value.kind == "list" and frame.function:
-                frame.built[name] = value, statement.span
+                frame.built.setdefault((name, statement.span), []).append(value)
 
 
 def examine(m: Machine, frame: Frame, node: p.Function | p.Lambda) -> None:
     """Remark on lists of events held by variables of a finished activation that nothing has read."""
-    for name, (made, span) in frame.built.items():
-        if frame.variables.get(name) is not made or made.state.get("reads", 0) > 0:
-            continue
+    for (name, span), lists in frame.built.items():
+        made = lists[-1]
+        if frame.variables.get(name) is not made or any(one.state.get("reads", 0) > 0 for one in lists):
+            continue  # in a loop, the next iteration may be the reader
         items = [event for item in made.items() for _, event in options(item) if event not in (NONE, ABSENT)]
         if not all(_is_event(item) or _is_spread(item) for item in items):
             continue

@@ -154,7 +154,7 @@ def kernel_of(m: Machine, program: Object, name: str) -> AbstractValue:
     if key not in program.state:
         parsed = program.state.get("kernels")
         kernel = parsed.get(name) if parsed is not None else None
-        known = {"arguments": {}, "options": program.state.get("options")}
+        known: dict[str, object] = {"arguments": {}, "options": program.state.get("options")}
         made = Object("kernel", known, model=kernel, site=program.site, name=name)
         if parsed is not None and kernel is None and parsed and not program.state.get("skeleton"):
             made.state["missing"] = True

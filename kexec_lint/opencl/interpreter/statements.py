@@ -557,7 +557,17 @@ def _with(m: Machine, statement: p.With) -> Flow:
 
 def _leave_context(m: Machine, value: AbstractValue, span: p.Span) -> None:
     """A queue finishes at the end of its block; a mapping is unmapped without waiting."""
-    if isinstance(value, Object):
+    if isinstance(value, Phi):
+
+        def leave(option: AbstractValue) -> Callable[[], Flow]:
+            def run() -> Flow:
+                _leave_context(m, option, span)
+                return Flow.NEXT
+
+            return run
+
+        m.branch([(guard, leave(option)) for guard, option in value.options])
+    elif isinstance(value, Object):
         if value.kind == "queue":
             commands.finish(m, value, span, "with")
             commands.close(m, value, span)

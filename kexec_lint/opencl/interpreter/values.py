@@ -205,7 +205,7 @@ class Frame:
     returns: list[tuple[graph.Guard, AbstractValue]] = field(default_factory=list)
     yields: bool = False
     temporaries: list[AbstractValue] = field(default_factory=list)
-    built: dict[str, tuple[Object, program.Span]] = field(default_factory=dict)
+    built: dict[tuple[str, program.Span], list[Object]] = field(default_factory=dict)
     """Lists that an assignment to a variable built, and where."""
 
 

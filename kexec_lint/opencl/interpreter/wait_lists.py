@@ -116,8 +116,8 @@ def _not_an_event(m: Machine, value: AbstractValue) -> str | None:
             return f"`{constant!r}`"
         case BoundApi(receiver=Object(kind="array"), name=name):
             return f"`{name}` of an Array"
-        case BoundApi(name=name):
-            return f"the method `{name}`"
+        case BoundApi(receiver=Object(kind="event"), name=name):
+            return f"the method `{name}` of an event"
         case FunctionValue() | ClassValue():
             return "a function"
     return None
