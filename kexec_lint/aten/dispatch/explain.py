@@ -72,7 +72,9 @@ def key_names(keys: Any) -> tuple[str, ...]:
         key = keys.highestPriorityTypeId()
         if key == torch._C.DispatchKey.Undefined:
             return tuple(found)
-        found.append(str(key).rpartition(".")[2])
+        name = str(key).rpartition(".")[2]
+        if "?" not in name:  # a key that this build of torch has no name for
+            found.append(name)
         keys = keys.remove(key)
 
 
@@ -109,7 +111,7 @@ def explain(overload: Any, args: list[Any], kwargs: dict[str, Any], decompose: b
     if missing:
         error = missing_message(name, backend_key)
         closest = _closest(name, backend_key)
-        winner = winner if winner is not None and winner.row is not None and "math" in winner.row.tag else None
+        winner, below = None, ()
     decomposes: tuple[str, ...] = ()
     if winner is not None and winner.row is not None and winner.row.tag == "math kernel" and decompose:
         decomposes, note = _children(overload, args, kwargs)
@@ -131,9 +133,10 @@ def torch_backends() -> frozenset[str]:
 
 
 def _is_only_fallback(winner: Step, chain: tuple[Step, ...], backend: str) -> bool:
-    """Whether what would run is a fallback above a backend that has no kernel: it will not find one either."""
+    """Whether what runs first is a fallback or autograd above a backend without kernel: it will find none either."""
     own = next((s for s in chain if s.key == backend), None)
-    return winner.row is not None and winner.row.tag == "backend fallback" and (own is None or own.row is None)
+    passes_on = winner.row is not None and winner.row.tag in ("backend fallback", "autograd kernel")
+    return passes_on and own is not None and own.row is None
 
 
 def _step(overload: Any, name: str, key: str, row: Row | None) -> Step:
