@@ -133,8 +133,7 @@ def device_call(call: Call, index: int, process: int, table: Descriptors) -> Ask
     name, args = call.name, call.args
     if name in OPENS or name in CHECKS:
         at = OPENS[name][0] if name in OPENS else CHECKS[name]
-        path = path_of(args[at]) if len(args) > at else None
-        path = call.opened or path
+        path = call.opened or table.path(call, at)
         family = family_of(path) if path else None
         if family is None:
             return None

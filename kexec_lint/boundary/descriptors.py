@@ -71,6 +71,17 @@ class Descriptors:
             known = table[number] = self._new(None, 0)
         return known
 
+    def path(self, call: Call, at: int) -> str | None:
+        """Return the path that is argument `at` of a call, joined with its directory where that is known."""
+        path = path_of(call.args[at]) if len(call.args) > at else None
+        if path is None or path.startswith("/") or at == 0:
+            return path
+        number, folder = descriptor_of(call.args[0])
+        if folder is None and number is not None and number in self.table(call.tid):
+            folder = self.table(call.tid)[number].path
+        folder = folder or (call.args[0].partition("<")[2].removesuffix(">") or None)
+        return f"{folder}/{path}" if folder and folder.startswith("/") else path
+
     def feed(self, call: Call) -> None:
         """Apply what a finished call did to its thread's table."""
         result = call.result
@@ -85,7 +96,7 @@ class Descriptors:
         name, args = call.name, call.args
         if name in OPENS and args:
             at, flags = OPENS[name]
-            path = call.opened or (path_of(args[at]) if len(args) > at else None)
+            path = call.opened or self.path(call, at)
             on_exec = len(args) > flags and ("CLOEXEC" in args[flags])
             table[result] = self._new(path, call.line, on_exec)
         elif name in DUPLICATES or (name == "fcntl" and len(args) > 1 and args[1].split(" ")[0] in F_DUPFD):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kexec_lint.boundary import strace
-from kexec_lint.boundary.events import Call, Event, Exit
+from kexec_lint.boundary.events import Event
 from kexec_lint.boundary.logs import Trace, trace
 
 TRACED = (
@@ -184,8 +184,3 @@ def end_as(returncode: int) -> int:
     signal.signal(-returncode, signal.SIG_DFL)
     os.kill(os.getpid(), -returncode)
     return 128 - returncode
-
-
-def without_self(events: list[Event]) -> list[Call | Exit]:
-    """Return calls and exits only: what a tracer's own log can hold."""
-    return [e for e in events if isinstance(e, Call | Exit)]

@@ -130,7 +130,7 @@ KIND_WORDS: tuple[tuple[str, str], ...] = (
         "nodevice",
         r"no such device|no (?:\S{1,24} ){0,3}(?:devices?|gpus?|accelerators?|platforms?)\b(?! lost)|"
         r"devices?[ _]not[ _](?:found|available)|"
-        r"not find (?:any |a )?(?:\S{1,24} ){0,2}(?:device|gpu)|DEVICE_NOT_FOUND|PLATFORM_NOT_FOUND|no such file|"
+        r"not find (?:any |a )?(?:\S{1,24} ){0,2}(?:device|gpu)|DEVICE_NOT_FOUND|PLATFORM_NOT_FOUND|"
         r"number of (?:devices|platforms)\W+0\b|\b0 (?:\S{1,24} )?(?:devices|gpus|platforms)\b|"
         r"NoDevice\b|no cuda gpus|CL_PLATFORM_NOT_FOUND_KHR|-1001\b",
     ),
@@ -227,6 +227,15 @@ def errnos_of(text: str, cut: bool = False) -> frozenset[str]:
     numbers = {int(n) for n in NUMBERED.findall(text)}
     found |= {name for name, number in ERRNO_NUMBERS.items() if number in numbers and number > 1}
     return frozenset(found)
+
+
+OTHER_FILE = re.compile(r"(?<![\w/.])/(?!dev/)[\w.+-]+(?:/[\w.+-]+)*")
+SOURCE_FILE = re.compile(r"\.(?:c|cc|cpp|cu|cuh|h|hpp|hip|py|rs|cl)$")
+
+
+def names_other_file(text: str) -> bool:
+    """Say whether a message is about a file that is neither a device node nor the source line that speaks."""
+    return any(not SOURCE_FILE.search(path) for path in OTHER_FILE.findall(text[:LONGEST]))
 
 
 def is_failure(text: str) -> bool:

@@ -170,13 +170,18 @@ def summary(report: Report) -> Iterator[str]:
     nodes = sorted({a.path.split("<", 1)[0] for a in report.asked if a.path})
     calls = f"{len(report.asked)} driver call{'s' * (len(report.asked) != 1)}"
     on = f" on {', '.join(nodes[:6])}" + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "") if nodes else ""
-    shown = ", ".join(f"{n} {v}" for v, n in counts.items() if v != "probe")
+    shown = ", ".join(
+        f"{counts[v.value]} {v.value}" for v in Verdict if v is not Verdict.PROBE and v.value in counts
+    )
     if not report.asked:
         yield "No driver call in this log: no GPU driver was asked for anything, or the trace left such calls out."
     elif shown:
         yield f"{calls}{on}: {shown}."
     else:
-        yield f"{calls}{on}: no refusal."
+        unseen = sum(b.calls for b in report.blind if not b.answered)
+        yield f"{calls}{on}: " + (
+            f"no errno, and {unseen} answers that errno cannot show." if unseen else "no refusal."
+        )
     if report.noise:
         aside = "; ".join(f"{n} ({reason})" for reason, n in report.noise.most_common())
         yield f"Set aside as normal: {aside}."

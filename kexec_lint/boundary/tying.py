@@ -7,7 +7,7 @@ from bisect import bisect_right
 from kexec_lint.boundary.asked import Asked
 from kexec_lint.boundary.following import index_of
 from kexec_lint.boundary.logs import Trace
-from kexec_lint.boundary.messages import ERRNO_KINDS, Said, errnos_of, kinds_of
+from kexec_lint.boundary.messages import ERRNO_KINDS, Said, errnos_of, kinds_of, names_other_file
 from kexec_lint.boundary.nvstatus import status_name
 
 NEAR = 10.0
@@ -88,6 +88,7 @@ class Heard:
         self.low = message.text.lower()
         self.kinds = kinds_of(message.text)
         self.errnos = errnos_of(message.text, message.cut)
+        self.other_file = names_other_file(message.text)
 
 
 def closeness(item: Asked, heard: Heard) -> int:
@@ -105,7 +106,8 @@ def closeness(item: Asked, heard: Heard) -> int:
         return 0
     if not heard.kinds and not heard.errnos:
         return 3 if _names_call(item, heard.text) else 2
-    return 1
+    # another kind: only if it can be about the device at all
+    return 1 if (heard.kinds or _names_call(item, heard.text)) and not heard.other_file else 0
 
 
 def expected_kinds(item: Asked) -> frozenset[str]:

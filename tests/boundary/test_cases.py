@@ -122,6 +122,16 @@ CASES = {
         '9 write(1, "epoch 3 validation error: 0.01, 0 errors\\n", 41) = 41\n9 +++ exited with 0 +++\n',
         ["swallowed"],
     ),
+    "an error about another file is not about the device": (
+        RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n"
+        '9 write(2, "cannot read /etc/app.conf: Permission denied\\n", 45) = 45\n9 +++ exited with 0 +++\n',
+        ["swallowed"],
+    ),
+    "a node opened by its name in a folder": (
+        '9 openat(AT_FDCWD</dev/dri>, "renderD128", O_RDWR) = -1 EACCES (Permission denied)\n9 openat(AT_FDCWD, "/dev/dri", O_RDONLY|O_DIRECTORY) = 4\n'
+        '9 openat(4, "renderD129", O_RDWR) = -1 EACCES (Permission denied)\n9 +++ exited with 0 +++\n',
+        ["swallowed", "swallowed"],
+    ),
     "exit_group alone tells the end": (
         RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n9 exit_group(0) = ?\n",
         ["swallowed"],
