@@ -2,8 +2,8 @@
 
     python benchmarks/boundary_overhead.py [ROUNDS] [-- COMMAND...]    (default: 3 rounds of importing torch)
 
-Processor time (of the command and the tracer, read from a control group of their own, which needs root) holds on a busy
-machine; wall-clock time does not.
+Processor time (of the command and the tracer, read from a control group of their own, which needs root) holds on a
+busy machine; wall-clock time does not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def measure(line: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure and print one line a way: median wall-clock and processor time, each with its ratio to the command."""
+    """Measure; print one line a way: median wall-clock and processor time, each with its ratio to the command."""
     arguments = sys.argv[1:]
     command = (
         arguments[arguments.index("--") + 1 :] if "--" in arguments else [sys.executable, "-c", "import torch"]

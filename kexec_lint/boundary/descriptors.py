@@ -44,17 +44,23 @@ class Descriptors:
 
     def table(self, tid: int) -> dict[int, Opened]:
         """Return the table of a thread, made on its first call: shared, inherited, or new with three streams."""
-        if tid not in self._tables:
+        chain: list[int] = []
+        while tid not in self._tables and tid not in chain:
+            chain.append(tid)
             birth = self._trace.births.get(tid)
-            if birth is not None and birth.parent != tid:
-                parent = self.table(birth.parent)
-                self._tables[tid] = parent if birth.shares_files else dict(parent)
-            elif self._tables and not self._trace.births:
-                self._tables[tid] = next(iter(self._tables.values()))  # births not traced: taken for a thread
-            else:
-                streams = ("stdin", "stdout", "stderr")
-                self._tables[tid] = {n: self._new(f"<{s}>", 0) for n, s in enumerate(streams)}
-        return self._tables[tid]
+            tid = birth.parent if birth is not None else tid
+        for newborn in reversed(chain):  # ancestors first, without recursion: a log can claim any descent
+            self._tables[newborn] = self._first_table(newborn)
+        return self._tables[chain[0] if chain else tid]
+
+    def _first_table(self, tid: int) -> dict[int, Opened]:
+        birth = self._trace.births.get(tid)
+        if birth is not None and birth.parent in self._tables:
+            parent = self._tables[birth.parent]
+            return parent if birth.shares_files else dict(parent)
+        if self._tables and not self._trace.births:
+            return next(iter(self._tables.values()))  # births not traced: taken for a thread
+        return {n: self._new(f"<{s}>", 0) for n, s in enumerate(("stdin", "stdout", "stderr"))}
 
     def look_up(self, tid: int, argument: str) -> Opened | None:
         """Return what a descriptor argument refers to; a path printed beside it wins over the table."""
