@@ -33,8 +33,8 @@ class Cache:
                 marks = ",".join("?" * len(part))
                 rows = connection.execute(f"SELECT key, value FROM results WHERE key IN ({marks})", part)
                 found.update(rows)
-        except sqlite3.Error:
-            self._drop()
+        except sqlite3.Error as error:
+            self._drop(error)
         return found
 
     def put(self, values: dict[str, str], used: Iterable[str] = ()) -> None:
@@ -53,8 +53,8 @@ class Cache:
                     marks = [(now, key) for key in used]
                     connection.executemany("UPDATE results SET used = ? WHERE key = ?", marks)
                     connection.execute("DELETE FROM results WHERE used < ?", (now - _KEEP_SECONDS,))
-        except sqlite3.Error:
-            self._drop()
+        except sqlite3.Error as error:
+            self._drop(error)
 
     def close(self) -> None:
         """Close the file."""
@@ -70,18 +70,18 @@ class Cache:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._connection = self._connect(file)
-            except sqlite3.DatabaseError as error:
-                if "locked" not in str(error) and "readonly" not in str(error) and "unable" not in str(error):
-                    self._connection = self._afresh(file)
+            except sqlite3.Error as error:
+                self._connection = self._afresh(file) if _damaged(error) else None
             except OSError:
                 pass
         return self._connection
 
     @staticmethod
     def _connect(file: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(file, timeout=2.0)
+        connection = sqlite3.connect(file, timeout=5.0)
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
+            # A rollback journal, not a write-ahead log: processes that start together then wait for one another,
+            # and a cache in a folder that cannot be written can still be read.
             connection.execute("PRAGMA synchronous=OFF")
             connection.execute(_SCHEMA)
             connection.execute("SELECT key, used, value FROM results LIMIT 1")
@@ -93,21 +93,20 @@ class Cache:
     def _afresh(self, file: Path) -> sqlite3.Connection | None:
         """Replace a file that is not the database we knew."""
         try:
-            for name in (file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")):
-                name.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
             return self._connect(file)
         except (OSError, sqlite3.Error):
             return None
 
-    def _drop(self) -> None:
-        """Stop using a database that failed in the middle; remove it if it is damaged."""
+    def _drop(self, error: sqlite3.Error) -> None:
+        """Stop using a database that failed in the middle; replace it if it is damaged."""
         connection, self._connection = self._connection, None
-        if connection is None or self._folder is None:
-            return
-        try:
-            damaged = connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
-        except sqlite3.DatabaseError as error:
-            damaged = "locked" not in str(error) and "readonly" not in str(error)
-        connection.close()
-        if damaged:
-            self._connection = self._afresh(self._folder / "results.sqlite")
+        if connection is not None and self._folder is not None:
+            connection.close()
+            if _damaged(error):
+                self._connection = self._afresh(self._folder / "results.sqlite")
+
+
+def _damaged(error: sqlite3.Error) -> bool:
+    """Return whether the file is at fault, rather than its folder, the disk or another process that holds it."""
+    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
