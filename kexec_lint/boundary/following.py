@@ -78,14 +78,19 @@ def _questions(item: Asked) -> list[str]:
     return [f"{item.what} {item.path}"] + (["render node"] if primary else [])
 
 
+def announces_retry(message: Said) -> bool:
+    """Say whether a message speaks of another attempt."""
+    low = message.text.lower()
+    return "retr" in low or "again" in low
+
+
 def named_between(item: Asked, again: Asked, errors: list[Said]) -> bool:
     """Say whether the framework spoke of the failure before the call succeeded, without announcing a retry."""
     first = bisect_right(errors, item.index, key=index_of)
     for message in islice(errors, first, first + RETRY_WITHIN):
         if message.index >= again.index:
             return False
-        low = message.text.lower()
-        if message.process == item.process and "retr" not in low and "again" not in low:
+        if message.process == item.process and not announces_retry(message):
             return True
     return False
 

@@ -10,7 +10,7 @@ from enum import Enum
 
 from kexec_lint.boundary.asked import Asked, asked
 from kexec_lint.boundary.events import Call, Exit
-from kexec_lint.boundary.following import Following, index_of, last_word, named_between
+from kexec_lint.boundary.following import Following, announces_retry, index_of, last_word, named_between
 from kexec_lint.boundary.logs import Trace, exits
 from kexec_lint.boundary.messages import Said, errnos_of, failures, in_words, kinds_of, said
 from kexec_lint.boundary.noise import aside
@@ -105,31 +105,24 @@ def judge(trace: Trace) -> Report:
     items = asked(trace)
     lines = said(trace)
     ended = exits(trace.events, trace.process)
-    noise = _other_noise(trace, items)
-    refused: list[Asked] = []
-    probes: list[tuple[Asked, str]] = []
-    for item in items:
-        if item.call.status is not None and is_refusal(item.call.status):
-            refused.append(item)
-        elif item.failed:
-            reason = aside(item)
-            if reason is None:
-                refused.append(item)
-            else:
-                noise[reason.reason] += 1
-                if reason.probe:
-                    probes.append((item, reason.reason))
+    refused, probes, noise = _sorted_out(items)
+    noise.update(_other_noise(trace, items))
     words = {i.call.errno_text.lower() for i in refused if i.call.errno_text}
     errors = list(failures(lines, words))
     follow = Following(items)
     settled: list[Refusal] = []
     open_: list[Asked] = []
+    retries: dict[int, Asked] = {}
+    named = {errno: m.index for m in errors if not announces_retry(m) for errno in errnos_of(m.text, m.cut)}
     for item in refused:
         again = follow.success(item)
-        if again is not None and not named_between(item, again, errors):
-            settled.append(Refusal(item, Verdict.RETRIED, _retried(item, again)))
-        else:
+        if again is None or named_between(item, again, errors):
             open_.append(item)
+        elif named.get(item.call.errno or "", -1) > again.index:
+            retries[item.index] = again  # named all the same, once the loop was over?
+            open_.append(item)
+        else:
+            settled.append(Refusal(item, Verdict.RETRIED, _retried(item, again)))
     none_found = max((m.index for m in errors if "nodevice" in kinds_of(m.text)), default=-1)
     for item, why in probes:
         if last_word(item, follow, none_found):
@@ -138,18 +131,34 @@ def judge(trace: Trace) -> Report:
             settled.append(Refusal(item, Verdict.PROBE, why))
     open_.sort(key=index_of)
     messages = tie(open_, errors, trace)
-    settled += [
-        _settle(item, messages.get(item.index), _end_of(item, ended, trace), bool(lines)) for item in open_
-    ]
+    for item in open_:
+        tied, again = messages.get(item.index), retries.get(item.index)
+        if again is not None and (tied is None or tied[0] < 4 or announces_retry(tied[1])):
+            settled.append(Refusal(item, Verdict.RETRIED, _retried(item, again)))
+        else:
+            settled.append(_settle(item, tied, _end_of(item, ended, trace), bool(lines)))
     settled.sort(key=lambda r: r.asked.index)
-    return Report(
-        trace,
-        tuple(items),
-        tuple(settled),
-        tuple(_blind(items, settled, errors)),
-        noise,
-        _doors(items),
-    )
+    blind = _blind(items, settled, errors)
+    return Report(trace, tuple(items), tuple(settled), tuple(blind), noise, _doors(items))
+
+
+def _sorted_out(items: list[Asked]) -> tuple[list[Asked], list[tuple[Asked, str]], Counter[str]]:
+    """Return the refusals, the probes with their reason, and how much was set aside for which reason."""
+    refused: list[Asked] = []
+    probes: list[tuple[Asked, str]] = []
+    noise: Counter[str] = Counter()
+    for item in items:
+        if item.call.status is not None and is_refusal(item.call.status):
+            refused.append(item)
+        elif item.failed:
+            reason = aside(item)
+            if reason is None:
+                refused.append(item)
+                continue
+            noise[reason.reason] += 1
+            if reason.probe:
+                probes.append((item, reason.reason))
+    return refused, probes, noise
 
 
 def _retried(item: Asked, again: Asked) -> str:

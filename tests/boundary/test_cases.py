@@ -79,6 +79,16 @@ CASES = {
         "10 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x8f) = 0\n9 +++ exited with 0 +++\n",
         ["swallowed"],
     ),
+    "named once the loop was over": (
+        RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 EIO (Input/output error)\n9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = 0\n"
+        '9 write(2, "1 of 2 submissions failed: Input/output error\\n", 46) = 46\n9 +++ exited with 1 +++\n',
+        ["reported"],
+    ),
+    "a retry that is told": (
+        RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 ENOMEM (Cannot allocate memory)\n"
+        '9 write(2, "submit failed: Cannot allocate memory, retrying\\n", 48) = 48\n9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = 0\n9 +++ exited with 0 +++\n',
+        ["retried"],
+    ),
     "named before it was retried": (
         RENDER + "9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = -1 ENOMEM (Cannot allocate memory)\n"
         '9 write(2, "submit failed: Cannot allocate memory\\n", 38) = 38\n9 ioctl(3, DRM_IOCTL_AMDGPU_CS, 0x7f) = 0\n9 +++ exited with 1 +++\n',
