@@ -175,16 +175,16 @@ def _diagnose(
     sources: Sequence[str],
     no_static: bool,
 ) -> list[Diagnosis]:
-    from kexec_lint.diagnose import clean, diagnose, join
+    from kexec_lint.diagnose import clean, diagnose, join, steps
 
     found = diagnose(text, knowledge, ending=ending, command=command_line)
     if not found or no_static:
         return found
-    lines = clean.clean(text)
-    paths = [*sources, *join.named_files(lines)]
+    names = steps.named(clean.clean(text))
+    paths = [*sources, *join.named_files(names)]
     if not paths:
         return found
-    by_id = join.related(found, lines, _findings(paths))
+    by_id = join.related(found, names, _findings(paths))
     return [join.joined(d, by_id[d.id]) if d.id in by_id else d for d in found]
 
 

@@ -27,7 +27,8 @@ def diagnose(
         failed = [line for line in unknown.failures(lines) if line.number not in matched]
         if failed or (ending is not None and ending.bad):
             found = [unknown.unknown(knowledge, lines, failed, ending), *(_demoted(d) for d in found)]
-    return [steps.fill(diagnosis, lines, command) for diagnosis in found]
+    names = steps.named(lines) if found else steps.Named((), None)
+    return [steps.fill(diagnosis, lines, names, command) for diagnosis in found]
 
 
 def _demoted(diagnosis: Diagnosis) -> Diagnosis:

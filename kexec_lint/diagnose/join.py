@@ -8,34 +8,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kexec_lint.diagnose.chain import Diagnosis
-from kexec_lint.diagnose.clean import Line
-from kexec_lint.diagnose.steps import frames
+from kexec_lint.diagnose.steps import Named
 from kexec_lint.findings import Finding
 
 _NEAR = 3
 """Rows between a frame and a finding that is still taken as the same place."""
-_QUOTED = re.compile(r"[`'\"](\w[\w.]{1,60})[`'\"]")
+_QUOTED = re.compile(r"[`'\"](\w[\w.:]{1,60})[`'\"]")
 
 
-def named_files(lines: Iterable[Line]) -> list[str]:
+def named_files(names: Named) -> list[str]:
     """Return the files of the user's tree that a log names and that are there."""
     here = os.getcwd() + os.sep
     return list(
         dict.fromkeys(
-            path for path, _ in frames(lines) if os.path.isfile(path) and os.path.abspath(path).startswith(here)
+            path for path, _ in names.frames if os.path.isfile(path) and os.path.abspath(path).startswith(here)
         )
     )
 
 
-def related(
-    diagnoses: Sequence[Diagnosis], lines: Sequence[Line], found: Iterable[Finding]
-) -> dict[str, list[Finding]]:
+def related(diagnoses: Sequence[Diagnosis], names: Named, found: Iterable[Finding]) -> dict[str, list[Finding]]:
     """Return findings by the id of the diagnosis that they belong to.
 
     A finding belongs to a diagnosis of the same executor if its rule is one of the entry's rules or the log names
     its place; where the message names an operator, if it names that operator.
     """
-    places = [(os.path.abspath(path), row) for path, row in frames(lines)]
+    places = [(os.path.abspath(path), row) for path, row in names.frames]
     result: dict[str, list[Finding]] = {}
     for finding in found:
         path = os.path.abspath(finding.location.filename)
@@ -51,12 +48,16 @@ def _belongs(diagnosis: Diagnosis, finding: Finding, at: bool) -> bool:
     executor = {"OCL": "opencl", "ATN": "aten", "EXT": "executorch"}.get(finding.code[:3])
     if executor is None or diagnosis.executor not in (executor, None):
         return False
-    operators = {_bare(op) for op in diagnosis.fields.get("op", ())}
+    operators = diagnosis.fields.get("op", ())
+    names = {_bare(op) for op in operators} | {
+        op.replace("::", ".").split(".")[0] for op in operators if ":" in op
+    }
+    names |= {*diagnosis.fields.get("ns", ()), *diagnosis.fields.get("cls", ())} - {""}
     said = {_bare(word) for word in _QUOTED.findall(finding.message)} | {
         _bare(str(value)) for key, value in finding.extra if key == "operator"
     }
-    if operators:
-        return bool(operators & said)
+    if names:
+        return bool(names & said) or (at and finding.code in diagnosis.rules)
     return finding.code in diagnosis.rules or at
 
 
@@ -68,6 +69,8 @@ def _bare(operator: str) -> str:
 def joined(diagnosis: Diagnosis, findings: Sequence[Finding]) -> Diagnosis:
     """Return the diagnosis with the findings as its first step, and their rules first."""
     steps = []
+    order = {code: rank for rank, code in enumerate(diagnosis.rules)}
+    findings = sorted(findings, key=lambda finding: order.get(finding.code, len(order)))
     for finding in findings[:5]:
         at = finding.location
         said = f"{finding.code} {finding.name}: {finding.message}"

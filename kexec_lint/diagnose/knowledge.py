@@ -20,7 +20,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 1
+_FORMAT = 2
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -77,19 +77,28 @@ class Code:
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """One way logs spell the codes of a family: `find` has a group `name`, `code` or `text`.
+
+    `before` and `after` must match within a window on the same line, `near` within a few lines.
+    """
+
+    find: str
+    needles: tuple[str, ...]
+    before: str | None = None
+    after: str | None = None
+    near: str | None = None
+
+
+@dataclass(frozen=True)
 class Family:
-    """A table of status codes and how logs spell them: patterns with a `name`, `code` or `text` group."""
+    """A table of status codes and how logs spell them; `ignore` matches around what only names a code."""
 
     name: str
     title: str
-    spellings: tuple[str, ...]
-    needles: tuple[tuple[str, ...], ...]
+    spellings: tuple[Spelling, ...]
     ignore: str | None
     codes: tuple[Code, ...]
-    nearby: str | None = None
-    """A bare code, which counts where `context` stands within a few lines of it."""
-    nearby_needles: tuple[str, ...] = ()
-    context: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Code]:
@@ -246,30 +255,34 @@ def _family(path: Path, data: dict[str, Any]) -> dict[str, Any]:
         }
         for row in data["codes"]
     ]
-    texts = sorted({text for code in codes for text in code["texts"]}, key=len, reverse=True)
-    joined = "|".join(re.sub(r"[\W_]+", r"[ _-]?", text) for text in texts)
-    spellings = [bounded(spelling.replace("{texts}", joined)) for spelling in data["spellings"]]
     return {
         "name": data["family"],
         "title": data["title"],
-        "spellings": spellings,
-        "needles": [_needles(str(path), spelling) for spelling in spellings],
+        "spellings": [_spelling(path, row) for row in data["spellings"]],
         "ignore": data.get("ignore"),
         "codes": codes,
-        **_nearby(path, data.get("nearby")),
     }
 
 
-def _nearby(path: Path, rule: dict[str, str] | None) -> dict[str, Any]:
-    if rule is None:
-        return {}
-    pattern = bounded(rule["pattern"])
-    return {"nearby": pattern, "nearby_needles": _needles(str(path), pattern), "context": bounded(rule["context"])}
+def _spelling(path: Path, row: dict[str, str]) -> dict[str, Any]:
+    """Return a spelling with the needles of `find`, or where that has none (a bare number) of its context."""
+    patterns = {name: bounded(pattern) for name, pattern in row.items()}
+    found = needles(patterns["find"])
+    if not found or min(map(len, found)) < 3:
+        found = _needles(str(path), patterns.get("before") or patterns.get("after") or "")
+    return {**patterns, "needles": found}
 
 
 def _thaw(raw: dict[str, Any]) -> Knowledge:
     families = tuple(
-        Family(**{**_tuples(f), "codes": tuple(Code(**_tuples(c)) for c in f["codes"])}) for f in raw["families"]
+        Family(
+            **{
+                **_tuples(family),
+                "codes": tuple(Code(**_tuples(code)) for code in family["codes"]),
+                "spellings": tuple(Spelling(**_tuples(spelling)) for spelling in family["spellings"]),
+            }
+        )
+        for family in raw["families"]
     )
     entries = tuple(Entry(**_tuples(entry)) for entry in raw["entries"])
     layers = tuple(Layer(**_tuples(layer)) for layer in raw["layers"])

@@ -11,7 +11,7 @@ from kexec_lint.diagnose.chain import Diagnosis
 from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge
 from kexec_lint.diagnose.matcher import describe
-from kexec_lint.diagnose.steps import fill
+from kexec_lint.diagnose.steps import Named, fill
 
 _NUMBER = re.compile(r"-?\d{1,10}|0[xX]:?[0-9a-fA-F]{1,8}")
 _PREFIX = re.compile(
@@ -77,7 +77,7 @@ def _shown(
         beware=entry.swallow_risk,
         fields=fields,
     )
-    diagnosis = fill(diagnosis, [Line(1, text)], None)
+    diagnosis = fill(diagnosis, [Line(1, text)], Named((), None), None)
     if family is None or code is None:
         return diagnosis
     named = f"As {family.title}: {_full(family, code)}"

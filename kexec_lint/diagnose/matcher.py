@@ -1,25 +1,35 @@
 """Find the entries that a log's lines match: literal needles first, then bounded patterns where one stands.
 
-Cost: one pass over the text per needle, plus one pattern search per pair of (piece of at most `clean.PIECE`
-characters, entry whose needle stands in it). Both grow linearly with the text.
+Cost: one pass over the text for its trigrams, one per needle whose trigrams all occur, and one pattern search per
+pair of (piece of at most `clean.PIECE` characters, entry whose needle stands in it). All grow linearly with the
+text; what a pattern may spend on overlong lines is capped by `BUDGET`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 from kexec_lint.diagnose.clean import Line
-from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge, folded
+from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge, Spelling, folded
 
 MOST_LINES = 500
 """Lines recorded for one entry; a log that repeats a message a million times needs no more evidence."""
-
+MOST_CODES = 50
+"""Codes looked at in one piece for one spelling."""
+MOST_TRIED = 20_000
+"""Lines looked at for one spelling."""
 NEAR = 3
-"""Lines around a bare code in which its family must be spoken of."""
+"""Lines around a message in which its context must stand, where an entry asks for one."""
+WINDOW = 160
+"""Characters before and after a code in which its context must stand."""
+LONG = 1000
+BUDGET = 100_000
+"""Characters of pieces longer than `LONG` that one pattern is run over: logs have few such lines, attacks many."""
 
 
 @dataclass(frozen=True)
@@ -38,102 +48,105 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+@cache
+def _trigrams(text: str) -> frozenset[tuple[str, str, str]]:
+    return frozenset(zip(text, text[1:], text[2:], strict=False))
+
+
+class _Text:
+    """The cleaned lines as one string, with what is needed to find the lines that hold a literal."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        self.blob = "\n".join(line.text for line in lines)
+        self._starts = [0]
+        for line in lines:
+            self._starts.append(self._starts[-1] + len(line.text) + 1)
+        self._trigrams = set(zip(self.blob, self.blob[1:], self.blob[2:], strict=False))
+
+    def holding(self, literals: Sequence[str]) -> Iterator[int]:
+        """Yield the indices of the lines that hold one of `literals`, ascending; overlong ones within `BUDGET`."""
+        found: set[int] = set()
+        for needle in literals:
+            if not _trigrams(needle) <= self._trigrams:
+                continue
+            at = self.blob.find(needle)
+            while at >= 0:
+                index = bisect_right(self._starts, at) - 1
+                found.add(index)
+                at = self.blob.find(needle, self._starts[index + 1])
+        spent = 0
+        for index in sorted(found):
+            length = len(self.lines[index].text)
+            if length > LONG:
+                spent += length
+                if spent > BUDGET:
+                    continue
+            yield index
+
+    def spoken(self, pattern: str, index: int) -> bool:
+        """Return whether `pattern` matches on a line or within `NEAR` lines of it."""
+        search = _compiled(pattern).search
+        return any(search(line.text) for line in self.lines[max(0, index - NEAR) : index + NEAR + 1])
+
+
 def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:
     """Return at most one hit a line, in line order: the matching entry that comes first in the knowledge."""
-    blob = "\n".join(line.text for line in lines)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line.text) + 1)
+    text = _Text(lines)
     best: dict[int, Hit] = {}
-
-    def offer(hit: Hit) -> None:
-        held = best.get(hit.index)
-        if held is None or weight(hit) < weight(held):
-            best[hit.index] = hit
 
     def weight(hit: Hit) -> tuple[bool, bool, int]:
         return hit.entry.last, hit.by_number, knowledge.rank[hit.entry.id]
 
+    def offer(hits: Iterator[Hit]) -> None:
+        for count, hit in enumerate(hits, 1):
+            held = best.get(hit.index)
+            if held is None or weight(hit) < weight(held):
+                best[hit.index] = hit
+            if count >= MOST_LINES:
+                return
+
     for entry in knowledge.entries:
-        if entry.pattern is not None and any(needle in blob for needle in entry.needles):
-            for hit in _entry_hits(entry, blob, starts, lines):
-                offer(hit)
+        if entry.pattern is not None:
+            offer(_entry_hits(entry, entry.pattern, text))
     for family in knowledge.families:
-        for spelling, literals in zip(family.spellings, family.needles, strict=True):
-            if any(needle in blob for needle in literals):
-                for hit in _family_hits(knowledge, family, spelling, literals, blob, starts, lines):
-                    offer(hit)
-        if family.nearby is not None and any(needle in blob for needle in family.nearby_needles):
-            for hit in _nearby_hits(knowledge, family, blob, starts, lines):
-                if hit.index not in best:
-                    best[hit.index] = hit
+        for spelling in family.spellings:
+            offer(_code_hits(knowledge, family, spelling, text))
     return [best[index] for index in sorted(best)]
 
 
-def _entry_hits(entry: Entry, blob: str, starts: list[int], lines: Sequence[Line]) -> Iterator[Hit]:
-    assert entry.pattern is not None
-    search = _compiled(entry.pattern).search
-    found = 0
-    for index in _holding(entry.needles, blob, starts):
-        match = search(lines[index].text)
-        if match is not None and (entry.near is None or _spoken(entry.near, index, lines)):
+def _entry_hits(entry: Entry, pattern: str, text: _Text) -> Iterator[Hit]:
+    for index in text.holding(entry.needles):
+        match = _compiled(pattern).search(text.lines[index].text)
+        if match is not None and (entry.near is None or text.spoken(entry.near, index)):
             yield Hit(entry, index, _fields(match))
-            found += 1
-            if found >= MOST_LINES:
-                return
 
 
-def _family_hits(
-    knowledge: Knowledge,
-    family: Family,
-    spelling: str,
-    literals: tuple[str, ...],
-    blob: str,
-    starts: list[int],
-    lines: Sequence[Line],
-) -> Iterator[Hit]:
-    pattern = _compiled(spelling)
-    ignored: Callable[[str], object] = _compiled(family.ignore).search if family.ignore else lambda text: None
-    found = 0
-    for index in _holding(literals, blob, starts):
-        text = lines[index].text
-        for match in pattern.finditer(text):
+def _code_hits(knowledge: Knowledge, family: Family, spelling: Spelling, text: _Text) -> Iterator[Hit]:
+    for index in islice(text.holding(spelling.needles), MOST_TRIED):
+        line = text.lines[index].text
+        for count, match in enumerate(_compiled(spelling.find).finditer(line)):
+            if count >= MOST_CODES:
+                break
             code = code_of(family, match)
-            if code is not None and not ignored(text):
+            if code is not None and _in_context(family, spelling, match, index, text):
                 fields = {**_fields(match), **describe(code)}
                 yield Hit(knowledge.by_id[code.entry], index, fields, "code" in _fields(match))
-                found += 1
                 break
-        if found >= MOST_LINES:
-            return
 
 
-def _nearby_hits(
-    knowledge: Knowledge, family: Family, blob: str, starts: list[int], lines: Sequence[Line]
-) -> Iterator[Hit]:
-    """Yield hits of bare codes on lines near which the family is spoken of."""
-    assert family.nearby is not None
-    assert family.context is not None
-    search = _compiled(family.nearby).search
-    ignored = _compiled(family.ignore).search if family.ignore else lambda text: None
-    found = 0
-    for index in _holding(family.nearby_needles, blob, starts):
-        text = lines[index].text
-        match = search(text)
-        code = code_of(family, match) if match is not None else None
-        if match is None or code is None or ignored(text):
-            continue
-        if _spoken(family.context, index, lines):
-            yield Hit(knowledge.by_id[code.entry], index, {**_fields(match), **describe(code)})
-            found += 1
-            if found >= MOST_LINES:
-                return
-
-
-def _spoken(pattern: str, index: int, lines: Sequence[Line]) -> bool:
-    """Return whether `pattern` matches on a line or within `NEAR` lines of it."""
-    search = _compiled(pattern).search
-    return any(search(line.text) for line in lines[max(0, index - NEAR) : index + NEAR + 1])
+def _in_context(family: Family, spelling: Spelling, match: re.Match[str], index: int, text: _Text) -> bool:
+    line, (start, end) = match.string, match.span()
+    if spelling.before is not None:
+        at = max(0, start - WINDOW)
+        if _compiled(spelling.before).search(line[at:start]) is None:
+            return False
+    if spelling.after is not None and _compiled(spelling.after).search(line[end : end + WINDOW]) is None:
+        return False
+    if spelling.near is not None and not text.spoken(spelling.near, index):
+        return False
+    around = line[max(0, start - WINDOW) : end + WINDOW]
+    return family.ignore is None or _compiled(family.ignore).search(around) is None
 
 
 def code_of(family: Family, match: re.Match[str]) -> Code | None:
@@ -143,8 +156,10 @@ def code_of(family: Family, match: re.Match[str]) -> Code | None:
         return family.by_name.get(name.upper())
     if number := groups.get("code"):
         return family.by_number.get(_number(number))
-    if text := groups.get("text"):
-        return family.by_text.get(folded(text))
+    if words := folded(groups.get("text") or "").split():
+        for count in range(len(words), 1, -1):
+            if (code := family.by_text.get(" ".join(words[:count]))) is not None:
+                return code
     return None
 
 
@@ -159,18 +174,6 @@ def describe(code: Code) -> dict[str, str]:
 def _fields(match: re.Match[str]) -> dict[str, str]:
     """Return the named groups; `op2` and the like are alternatives of `op`."""
     return {name.rstrip("0123456789"): value.strip() for name, value in match.groupdict().items() if value}
-
-
-def _holding(literals: Sequence[str], blob: str, starts: list[int]) -> list[int]:
-    """Return the indices of the lines that hold one of `literals`, ascending."""
-    found: set[int] = set()
-    for needle in literals:
-        at = blob.find(needle)
-        while at >= 0:
-            index = bisect_right(starts, at) - 1
-            found.add(index)
-            at = blob.find(needle, starts[index + 1])
-    return sorted(found)
 
 
 def _number(text: str) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kexec_lint.diagnose.chain import Diagnosis
 from kexec_lint.diagnose.clean import Line
@@ -15,41 +16,56 @@ _OPERATOR = re.compile(
     r"\boperator[:' ]{1,3}(?P<op>\w+::\w+(?:\.\w+)?)"
     r"|\b(?P<op2>(?!torch::|std::|c10::|at::)[a-z_]\w{1,40}::[a-z_]\w*(?:\.\w+)?)\b(?!\()"
 )
-_FRAME = re.compile(
-    r'File "(?P<file>[^"\n]{1,400})", line (?P<row>\d+)'
-    r"|(?P<file2>[\w./\\+\-]{1,300}\.(?:py|ipynb|c|cc|cpp|cxx|h|hpp|cu|cl|mm|txt|cmake|ya?ml)):(?P<row2>\d+)"
-)
+_FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d+)')
+_POSITION = re.compile(r"\.(?:py|ipynb|c|cc|cpp|cxx|h|hpp|cu|cl|mm|txt|cmake|ya?ml):(\d+)")
+_PATH_END = re.compile(r"[\w./\\+\-]{1,300}$")
 _FOREIGN = re.compile(r"site-packages|dist-packages|[/\\]lib[/\\]python3|<frozen|<string>|<stdin>|^/usr/|^/opt/")
-_PTE = re.compile(r"[\w./\-]{1,200}\.pte\b")
 _MOST = 3
 """A step that names an operator is given for at most so many of them."""
 
 
-def frames(lines: Iterable[Line]) -> list[tuple[str, int]]:
-    """Return the (file, row) positions that a log names in the user's own code, in order, each once."""
-    found: dict[tuple[str, int], None] = {}
+@dataclass(frozen=True)
+class Named:
+    """What a log names: positions in the user's own code as (file, row), and the first ExecuTorch program."""
+
+    frames: tuple[tuple[str, int], ...]
+    program: str | None
+
+
+def named(lines: Iterable[Line]) -> Named:
+    """Return the positions and the program that `lines` name, in order, each once."""
+    frames: dict[tuple[str, int], None] = {}
+    program = None
     for line in lines:
-        for match in _FRAME.finditer(line.text):
-            path = match["file"] or match["file2"]
-            if not _FOREIGN.search(path):
-                found[path, int(match["row"] or match["row2"])] = None
-    return list(found)
+        text = line.text
+        places = [(m[1], m[2]) for m in _FRAME.finditer(text)] if 'File "' in text else []
+        if ":" in text:
+            places += [(_path_before(text, m.end() - len(m[1]) - 1), m[1]) for m in _POSITION.finditer(text)]
+        for path, row in places:
+            if path and not _FOREIGN.search(path):
+                frames[path, int(row[:9])] = None
+        if program is None and ".pte" in text:
+            program = _path_before(text, text.index(".pte") + 4)
+    return Named(tuple(frames), program)
 
 
-def fill(diagnosis: Diagnosis, lines: Sequence[Line], command: str | None) -> Diagnosis:
+def _path_before(text: str, end: int) -> str:
+    match = _PATH_END.search(text, max(0, end - 300), end)
+    return match[0] if match else ""
+
+
+def fill(diagnosis: Diagnosis, lines: Sequence[Line], names: Named, command: str | None) -> Diagnosis:
     """Return the diagnosis with every placeholder filled in; a step that lacks its value is left out."""
     known = dict(diagnosis.fields)
     if "op" not in known and any("{op" in step for step in diagnosis.next_steps):
         known["op"] = tuple(_operators_near(diagnosis, lines))
     if command is not None:
         known["cmd"] = (command,)
-    files = [path for path, _ in frames(lines) if os.path.exists(path)]
+    files = [path for path, _ in names.frames[-200:] if os.path.exists(path)]
     if files:
         known.setdefault("file", (files[-1],))
-    for line in lines:
-        if match := _PTE.search(line.text):
-            known.setdefault("pte", (match[0],))
-            break
+    if names.program:
+        known.setdefault("pte", (names.program,))
     steps = [filled for step in diagnosis.next_steps for filled in _filled(step, known)]
     cause = next(iter(_filled(diagnosis.cause, known, missing="?")), diagnosis.cause)
     cause = re.sub(r": \?$|: $", "", cause)
@@ -82,10 +98,10 @@ def _filled(text: str, known: Mapping[str, tuple[str, ...]], missing: str | None
 
 def _operators_near(diagnosis: Diagnosis, lines: Sequence[Line]) -> list[str]:
     """Return operators named within a few lines of the evidence."""
-    numbers = {number for number, _ in diagnosis.lines[:5]}
+    at = [bisect_left(lines, number, key=lambda line: line.number) for number, _ in diagnosis.lines[:5]]
     found: dict[str, None] = {}
-    for line in lines:
-        if any(abs(line.number - number) <= 4 for number in numbers):
+    for index in at:
+        for line in lines[max(0, index - 4) : index + 5]:
             for match in _OPERATOR.finditer(line.text):
                 found[match["op"] or match["op2"]] = None
     return list(found)[:_MOST]

@@ -1,0 +1,253 @@
+"""The knowledge base: every example finds its entry, every look-alike is refused, files fit the schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kexec_lint import diagnose
+from kexec_lint.diagnose import clean, matcher
+from kexec_lint.diagnose.knowledge import FOLDER, Knowledge, KnowledgeError, load
+from kexec_lint.diagnose.needles import bounded, needles
+
+LAYERS = [
+    "driver-ioctl",
+    "executorch-delegate",
+    "executorch-export",
+    "executorch-registration",
+    "executorch-runtime",
+    "executorch-selective-build",
+    "gpu-arch",
+    "gpu-async-fault",
+    "gpu-driver",
+    "gpu-launch",
+    "gpu-memory",
+    "host-memory",
+    "loader-abi",
+    "noise",
+    "opencl-api",
+    "opencl-build",
+    "opencl-driver",
+    "opencl-event",
+    "opencl-loader",
+    "opencl-memory",
+    "pytorch-autograd",
+    "pytorch-build",
+    "pytorch-dispatch",
+    "pytorch-fake",
+    "pytorch-kernel-check",
+    "pytorch-kernel-dtype",
+    "pytorch-registration",
+    "system-permission",
+    "usage",
+]
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return load()
+
+
+def ids(knowledge: Knowledge, text: str) -> list[str]:
+    return [hit.entry.id for hit in matcher.find(knowledge, clean.clean(text))]
+
+
+def test_every_example_is_first_its_own_entry(knowledge: Knowledge) -> None:
+    wrong = {}
+    for entry in knowledge.entries:
+        for example in entry.examples:
+            found = diagnose.diagnose(example, knowledge)
+            if not found or found[0].id != entry.id or found[0].layer != entry.layer:
+                wrong[entry.id, example] = [d.id for d in found]
+    assert not wrong
+
+
+def test_every_look_alike_is_refused(knowledge: Knowledge) -> None:
+    wrong = [
+        (entry.id, text)
+        for entry in knowledge.entries
+        for text in entry.look_alikes
+        if entry.id in ids(knowledge, text)
+    ]
+    assert not wrong
+
+
+def test_layers_keep_their_names(knowledge: Knowledge) -> None:
+    assert sorted(layer.name for layer in knowledge.layers) == sorted(LAYERS)
+    assert {entry.layer for entry in knowledge.entries} == set(LAYERS)
+    for layer in knowledge.layers:
+        assert set(layer.follows) <= set(LAYERS)
+
+
+def test_every_file_fits_the_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((FOLDER / "schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for path in sorted(FOLDER.rglob("*.yaml")):
+        errors = [
+            f"{path.name}: {e.json_path}: {e.message}"
+            for e in validator.iter_errors(yaml.safe_load(path.read_text()))
+        ]
+        assert not errors
+
+
+def test_rule_codes_have_a_code_s_form_and_no_unknown_prefix(knowledge: Knowledge) -> None:
+    for entry in knowledge.entries:
+        for code in entry.rules:
+            assert re.fullmatch(r"(?:OCL|ATN|EXT)\d{3}", code), entry.id
+
+
+def test_a_pattern_matches_no_text_without_a_needle(knowledge: Knowledge) -> None:
+    for entry in knowledge.entries:
+        if entry.pattern is None:
+            continue
+        for example in entry.examples:
+            for line in clean.clean(example):
+                match = re.search(entry.pattern, line.text)
+                if match is not None:
+                    assert any(needle in line.text for needle in entry.needles), (entry.id, line.text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"foo|barbaz", ("barbaz", "foo")),
+        (r"\w+: out of memory", (": out of memory",)),
+        (r"[Ee]rror (?:one|two)", ("Error ", "error ")),
+        (r"(?i:abc)\d", ()),
+        (r"x(?:long literal)?yz", ("yz",)),
+        (r"a*b*", ()),
+    ],
+)
+def test_needles(pattern: str, expected: tuple[str, ...]) -> None:
+    assert needles(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"\w+ .*?x", r"\w{1,200} .{0,200}?x"),
+        (r"[+*]+\*\+", r"[+*]{1,200}\*\+"),
+        (r"[]*]*", r"[]*]{0,200}"),
+        (r"a{2,3}", r"a{2,3}"),
+    ],
+)
+def test_open_repetitions_are_bounded(pattern: str, expected: str) -> None:
+    assert bounded(pattern) == expected
+
+
+def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> None:
+    family = next(f for f in knowledge.families if f.name == "opencl")
+    wrong = []
+    for code in family.codes:
+        if code.number is None or code.number <= -999:
+            continue
+        name, number = code.names[0], code.number
+        spellings = [
+            f"pyopencl._cl.LogicError: clFoo failed: {name}",
+            f"ERROR: clEnqueueNDRangeKernel() : {number} : CL_{name}",
+            f"clSetKernelArg returned {number}",
+            f"OpenCL error {number} at main.c:12",
+            f"terminate called after throwing an instance of 'cl::Error'\n  what():  clFoo ({number})",
+            f"clGetEventInfo failed with error code {number}",
+            f"CLError(code={number}, CL_{name})",
+            *([] if "MEM" in name else [f"Native API returns: {number} (PI_ERROR_{name})"]),
+            *(f"RuntimeError: clFoo failed: {text}" for text in code.texts),
+            *(f"OpenCL Error ({number}): {text.title()} when calling clFoo" for text in code.texts),
+        ]
+        for text in spellings:
+            found = ids(knowledge, text)
+            if code.entry not in found:
+                wrong.append((text, found))
+    assert not wrong
+
+
+def test_executorch_codes_in_every_common_spelling(knowledge: Knowledge) -> None:
+    family = next(f for f in knowledge.families if f.name == "executorch")
+    for code in family.codes:
+        assert code.number is not None
+        for text in (
+            f"RuntimeError: loading method forward failed with error {code.number:#x}",
+            f"RuntimeError: Failed to load method forward, error: 0x:{code.number:x}",
+            f"java.lang.Exception: Execution of method forward failed with status {code.number:#04x}",
+            f'Error Domain=org.pytorch.executorch.error Code={code.number} "(null)"',
+            f"E executorch: load_method returned Error::{code.names[0]}",
+        ):
+            layers = {knowledge.by_id[i].layer for i in ids(knowledge, text)}
+            assert knowledge.by_id[code.entry].layer in layers, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#define CL_INVALID_VALUE -30",
+        '        case CL_INVALID_KERNEL_ARGS: return "CL_INVALID_KERNEL_ARGS";',
+        "    if (err != CL_SUCCESS) exit(1);",
+        "clGetDeviceIDs returned 0",
+        "clock_gettime(CLOCK_MONOTONIC) = -1",
+        "GL_INVALID_VALUE error generated. Texture is not a multisample texture.",
+        "  CL_DEVICE_MAX_MEM_ALLOC_SIZE                     2147483648",
+        "loss -54.3 step -5",
+        "NCCL INFO Channel 00/02 : 0 1",
+        "all 312 tests passed, 0 failed, 0 errors",
+        "  0%|          | 0/6 [00:00<?, ?it/s]",
+        "Created TensorFlow Lite delegate for GPU.",
+    ],
+)
+def test_what_reports_nothing_is_left_alone(knowledge: Knowledge, text: str) -> None:
+    assert [d for d in diagnose.diagnose(text, knowledge) if d.layer != "noise"] == []
+
+
+def test_own_knowledge_comes_first(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(
+        "layer: opencl-driver\nentries:\n- id: acme-7\n  pattern: 'ACME-GPU: E0\\d+'\n"
+        "  examples: ['ACME-GPU: E07 CL_INVALID_VALUE']\n"
+        "  look_alikes: ['ACME-GPU: ok']\n  cause: The board lost its clock.\n  next_steps: [acmectl reset]\n"
+    )
+    cache = tmp_path / "cache"
+    for _ in range(2):  # compiled, then from the cache
+        knowledge = load([own], cache)
+        assert ids(knowledge, "ACME-GPU: E07 clFoo failed: CL_INVALID_VALUE") == ["acme-7"]
+    assert list(cache.glob("knowledge-*.json"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1", "a mapping with `layer`"),
+        (
+            "layer: nowhere\nentries: [{id: a, pattern: abc, examples: [abc], look_alikes: [x], cause: c}]",
+            "no layer 'nowhere'",
+        ),
+        (
+            "layer: usage\nentries: [{id: a, pattern: '(', examples: [abc], look_alikes: [x], cause: c}]",
+            "pattern:",
+        ),
+        (
+            "layer: usage\nentries: [{id: a, pattern: '.*', examples: [abc], look_alikes: [x], cause: c}]",
+            "needs a literal",
+        ),
+        ("layer: usage\nentries: [{id: a, pattern: abc, examples: [abc], cause: c}]", "look_alikes"),
+        (
+            "layer: usage\nentries: [{id: a, pattern: abc, exmaples: [abc], look_alikes: [x], cause: c}]",
+            "unknown field 'exmaples'",
+        ),
+        (
+            "layer: usage\nentries: [{id: usage-shape, pattern: abc, examples: [abc], look_alikes: "
+            "[x], cause: c}]",
+            "stands twice",
+        ),
+        ("a: [", "cannot be read"),
+    ],
+)
+def test_a_faulty_knowledge_file_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    with pytest.raises(KnowledgeError, match=re.escape(message)) as caught:
+        load([path])
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,256 @@
+"""Whole logs: cleaning, root cause and consequences, unknown failures, filled-in steps, cost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kexec_lint import diagnose
+from kexec_lint.diagnose import clean, render
+from kexec_lint.diagnose.endings import ending
+from kexec_lint.diagnose.knowledge import Knowledge, load
+from kexec_lint.diagnose.lookup import lookup
+from kexec_lint.diagnose.steps import named
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return load()
+
+
+def told(knowledge: Knowledge, text: str) -> list[tuple[str, bool]]:
+    return [(d.id, d.root) for d in diagnose.diagnose(text, knowledge)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("\x1b[31mRuntimeError\x1b[0m: x", "RuntimeError: x"),
+        ("\x1b]8;;http://a\x07link\x1b]8;;\x07", "link"),
+        ("[rank0]: RuntimeError: x", "RuntimeError: x"),
+        ("[rank3]:[rank3]: RuntimeError: x", "RuntimeError: x"),
+        ("[1,0]<stderr>:RuntimeError: x", "RuntimeError: x"),
+        ("(EngineCore_DP0 pid=316) RuntimeError: x", "RuntimeError: x"),
+        ("(RayWorkerWrapper pid=12, ip=10.0.0.1) RuntimeError: x", "RuntimeError: x"),
+        ("2024-05-01T12:00:00.1234567Z RuntimeError: x", "RuntimeError: x"),
+        ("2024-05-01 12:00:00,123 RuntimeError: x", "RuntimeError: x"),
+        ("[  812.336001] NVRM: x", "NVRM: x"),
+        ("vllm-1  | RuntimeError: x", "RuntimeError: x"),
+        ("\u2018a\u2019 \u201cb\u201d", "'a' \"b\""),
+        (r"not implemented for \'Half\'", "not implemented for 'Half'"),
+    ],
+)
+def test_lines_are_cleaned(raw: str, text: str) -> None:
+    assert [line.text for line in clean.clean(raw)] == [text]
+
+
+def test_source_echoed_by_a_traceback_is_no_message(knowledge: Knowledge) -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "app.py", line 3, in f\n'
+        '    raise RuntimeError("no kernel image is available for execution on the device")\n'
+        "          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "RuntimeError: Missing operator: [0] aten::add.out\n"
+    )
+    assert told(knowledge, text) == [("et-missing-operator", True)]
+
+
+def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -> None:
+    text = (
+        "ok\n 10%|#\r 20%|##\rRuntimeError: CUDA error: misaligned address\n"
+        + "x" * 50_000
+        + " hipErrorNoBinaryForGpu\n"
+    )
+    lines = {d.id: d.lines[0][0] for d in diagnose.diagnose(text, knowledge)}
+    assert lines == {"cuda-misaligned-address": 2, "hip-no-binary": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (  # the loader's complaint, logged as a warning, is why the operator is missing
+            "WARNING _custom_ops.py:14] Failed to import from vllm._C with "
+            "ImportError('libcudart.so.12: cannot open "
+            "shared object file: No such file or directory')\n"
+            "AttributeError: '_OpNamespace' '_C' object has no attribute 'rms_norm'\n",
+            [("shared-object-missing", True), ("opnamespace-attr", False)],
+        ),
+        (  # the first failing call of an API counts
+            "clSetKernelArg failed: CL_INVALID_ARG_SIZE (-51)\n"
+            "clEnqueueNDRangeKernel failed: CL_INVALID_KERNEL_ARGS (-52)\n"
+            "clWaitForEvents failed: CL_INVALID_EVENT (-58)\n",
+            [("cl-invalid-arg-size", True), ("cl-invalid-kernel-args", False), ("cl-invalid-event", False)],
+        ),
+        (  # the kernel log may come last
+            "clFinish failed: CL_OUT_OF_RESOURCES (-5)\nclFinish failed: CL_INVALID_COMMAND_QUEUE (-36)\n"
+            "[ 99.123456] NVRM: Xid (PCI:0000:3d:00): 31, pid=13641, Ch 00000008, MMU Fault\n",
+            [("xid-mmu-fault", True), ("cl-out-of-resources", False), ("cl-invalid-command-queue", False)],
+        ),
+        (
+            "E 00:00:00.01 executorch:method.cpp:39] Missing operator: [0] aten::add.out\n"
+            "E 00:00:00.02 executorch:method.cpp:88] Execution of method forward failed with status 0x14\n",
+            [("et-missing-operator", True), ("et-error-0x14", False)],
+        ),
+        (  # a permission refused, relabelled by the runtime
+            "Unable to open /dev/kfd read-write: Permission denied\n"
+            "hsa api call failure at: rocminfo.cc:1148\n"
+            "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed\n",
+            [("kfd-open-failed", True), ("hsa-out-of-resources", False)],
+        ),
+        (  # two that have nothing to do with each other stay apart
+            "RuntimeError: Missing out variants: {'aten::alias'}\n"
+            "RuntimeError: clBuildProgram failed: BUILD_PROGRAM_FAILURE\n",
+            [("cl-build-failure", True), ("et-missing-out-variants", True)],
+        ),
+        (
+            "ioctl(3, TCGETS, 0x7ffd) = -1 ENOTTY (Inappropriate ioctl for device)\n"
+            "RuntimeError: CUDA error: out of memory\n",
+            [("cuda-oom", True), ("strace-tty-noise", False)],
+        ),
+    ],
+)
+def test_root_causes_and_consequences(knowledge: Knowledge, text: str, expected: list[tuple[str, bool]]) -> None:
+    assert told(knowledge, text) == expected
+
+
+def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(knowledge: Knowledge) -> None:
+    text = "start\nRuntimeError: torch.compile: FakeTensor guard could not be evaluated during export tracing\n"
+    (found,) = diagnose.diagnose(text, knowledge, command="python app.py")
+    assert (found.id, found.layer, found.executor, found.root) == ("unknown", "unknown", "aten", True)
+    assert "pytorch-fake" in found.cause
+    assert found.lines[0][0] == 2
+    assert any("python app.py" in step for step in found.next_steps)
+
+
+def test_a_warning_does_not_explain_a_failure(knowledge: Knowledge) -> None:
+    text = "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend "
+    "and will fall back to run on the CPU.\nValueError: 7\n"
+    assert told(knowledge, text) == [("unknown", True), ("backend-fallback-warning", False)]
+
+
+def test_steps_name_what_the_message_names(knowledge: Knowledge) -> None:
+    (found,) = diagnose.diagnose(
+        "NotImplementedError: Could not run 'acme::scale' with arguments from the 'CUDA' backend.", knowledge
+    )
+    assert found.next_steps[0] == "kexec-lint dispatch explain acme::scale"
+    (found,) = diagnose.diagnose(
+        "loading /data/m.pte\nE executorch:x.cpp:1] Backend XnnpackBackend is not registered.", knowledge
+    )
+    assert (
+        found.next_steps[0]
+        == "kexec-lint opset check /data/m.pte --build CMakeLists.txt --backends XnnpackBackend"
+    )
+    assert not any(
+        "{" in step
+        for entry in knowledge.entries
+        for d in diagnose.diagnose(entry.examples[0], knowledge)
+        for step in d.next_steps
+    )
+
+
+def test_positions_in_the_users_code() -> None:
+    lines = clean.clean(
+        'File "app.py", line 7, in f\nFile "/usr/lib/python3/site-packages/torch/x.py", line 9, in g\n'
+        "src/k.cl:12:5: error: x\nsee m.pte now\n"
+    )
+    names = named(lines)
+    assert names.frames == (("app.py", 7), ("src/k.cl", 12))
+    assert names.program == "m.pte"
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("-54", ["cl-invalid-work-group-size"]),
+        ("-5", ["cl-out-of-resources", "device-memory"]),
+        ("0x14", ["et-error-0x14"]),
+        ("0x51", ["nv-err-status"]),
+        ("700", ["cuda-illegal-access"]),
+        ("CL_INVALID_WORK_GROUP_SIZE", ["cl-invalid-work-group-size"]),
+        ("INVALID_KERNEL_ARGS", ["cl-invalid-kernel-args"]),
+        ("cudaErrorIllegalAddress", ["cuda-illegal-access"]),
+        ("CUDA_ERROR_NO_BINARY_FOR_GPU", ["cuda-no-kernel-image"]),
+        ("hipErrorNoBinaryForGpu", ["hip-no-binary"]),
+        ("VK_ERROR_DEVICE_LOST", ["vk-device-lost"]),
+        ("OperatorMissing", ["et-error-0x14"]),
+        ("cl-any-code", ["cl-any-code"]),
+        ("CL_NO_SUCH_CODE", []),
+        ("-7777", []),
+    ],
+)
+def test_bare_codes(knowledge: Knowledge, text: str, ids: list[str]) -> None:
+    found = lookup(knowledge, text)
+    assert [d.id for d in found] == ids
+    assert [d.root for d in found] == [True, False][: len(ids)]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words", "bad"),
+    [
+        (0, 0, "ended with 0", False),
+        (3, 3, "status 3", True),
+        (-11, 139, "SIGSEGV", True),
+        (139, 139, "SIGSEGV", True),
+        (137, 137, "out-of-memory killer", True),
+        (-2, 130, "SIGINT", False),
+        (127, 127, "not found", True),
+    ],
+)
+def test_endings(code: int, status: int, words: str, bad: bool) -> None:
+    end = ending(code)
+    assert (end.status, end.bad) == (status, bad)
+    assert words in end.text
+
+
+def test_text_report_fits_the_width_and_shows_evidence(knowledge: Knowledge) -> None:
+    found = diagnose.diagnose(
+        "a\nb\nNotImplementedError: Could not run 'acme::scale' with arguments from the 'CUDA' backend.\n",
+        knowledge,
+    )
+    report = render.as_text(found, knowledge, {"ATN101": "def-without-impl"}, width=80)
+    assert "pytorch-dispatch" in report
+    assert "3 | " in report
+    assert "ATN101 def-without-impl" in report
+    plain = [line for line in report.split("\n") if "https://" not in line and "m" not in line[:1]]
+    assert max(len(line) for line in plain if "\x1b" not in line) <= 80
+
+
+def mixed_log(knowledge: Knowledge, size: int) -> str:
+    fill = [
+        "INFO 05-01 12:00:00 llm_engine.py:72] Initializing an LLM engine with config: model='Qwen/Qwen-7B-Chat'",
+        "epoch 3 step 1200 loss 0.3312 lr 1.0e-4 tokens/s 12000",
+        "[ 123.456789] usb 1-1: new high-speed USB device number 4 using xhci_hcd",
+        '  File "/usr/lib/python3/site-packages/torch/nn/modules/module.py", line 1518, in _wrapped_call_impl',
+        "    return self._call_impl(*args, **kwargs)",
+        "ioctl(3, DRM_IOCTL_VERSION, 0x7ffdff952f60) = 0",
+    ]
+    known = [example for entry in knowledge.entries for example in entry.examples]
+    lines: list[str] = []
+    length = 0
+    while length < size:
+        line = known[len(lines) // 5 % len(known)] if len(lines) % 5 == 0 else fill[len(lines) % len(fill)]
+        lines.append(line)
+        length += len(line) + 1
+    return "\n".join(lines)
+
+
+def seconds(text: str, knowledge: Knowledge) -> float:
+    start = time.process_time()
+    diagnose.diagnose(text, knowledge)
+    return time.process_time() - start
+
+
+def test_a_megabyte_of_mixed_log_takes_less_than_two_seconds(knowledge: Knowledge) -> None:
+    text = mixed_log(knowledge, 1 << 20)
+    assert min(seconds(text, knowledge) for _ in range(2)) < 2
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "clEnqueue failed: ", "ioctl(_IOC( DRM_IOCTL_", "\x1b[", "Could not run '", "error: -5 ", "x\r"]
+)
+def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: Knowledge, unit: str) -> None:
+    small, large = (unit * (size // len(unit)) for size in (1 << 17, 1 << 20))
+    seconds(small, knowledge)  # compiles the patterns
+    assert seconds(large, knowledge) < 40 * max(seconds(small, knowledge), 0.05)
+    assert seconds(large, knowledge) < 10

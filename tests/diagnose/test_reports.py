@@ -1,0 +1,31 @@
+"""Messages of public reports: the layer is right, or said to be unknown, never wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kexec_lint import diagnose
+from kexec_lint.diagnose.knowledge import load
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("reports*.yaml")))
+def test_layers_of_public_reports(name: str) -> None:
+    knowledge = load()
+    reports = yaml.safe_load((DATA / name).read_text())
+    assert len(reports) >= 30
+    assert len({report["source"] for report in reports}) == len(reports)
+    right, wrong = 0, []
+    for report in reports:
+        layers = report["layer"] if isinstance(report["layer"], list) else [report["layer"]]
+        found = diagnose.diagnose(report["text"], knowledge)
+        layer = found[0].layer if found else diagnose.UNKNOWN
+        right += layer in layers
+        if layer not in layers and layer != diagnose.UNKNOWN:
+            wrong.append((report["source"], layer, layers))
+    assert not wrong
+    assert right >= 0.85 * len(reports)
