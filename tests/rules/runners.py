@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from kexec_lint.engine.check import check
@@ -67,7 +66,7 @@ def run(rule: Rule, example: Example, folder: Path, selection: Selection) -> lis
     report = check(
         Request(
             paths=(str(file),),
-            selection=replace(selection, extend_select=(more,)) if more else selection,
+            selection=selection._replace(extend_select=(more,)) if more else selection,
             confidence=options.pop("confidence", None),
             assume_out_of_order="assume-out-of-order" in options,
             isolated=True,
