@@ -36,7 +36,7 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
     from kexec_lint.executorch import files
     from kexec_lint.source import FileResult
 
-    found = files.check(source) if options.codes & IN_FILES else []
+    found = files.check(source, project) if options.codes & IN_FILES else []
     return FileResult([finding for finding in found if finding.code in options.codes])
 
 

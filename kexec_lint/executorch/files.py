@@ -8,27 +8,46 @@ from kexec_lint.executorch.compare import unique
 from kexec_lint.executorch.readers import buck, cmake, functions_yaml, selected_yaml, yaml_nodes
 from kexec_lint.executorch.registration import Part, RegistrationError
 from kexec_lint.findings import Finding
-from kexec_lint.source import Source
+from kexec_lint.source import Project, Source
+
+UP = 8
+"""How many folders up a CMakeLists.txt is looked for that brings executorch's targets."""
 
 
-def check(source: Source) -> list[Finding]:
+def check(source: Source, project: Project) -> list[Finding]:
     """Return the findings of one file, by the facts of the newest release."""
     if source.suffix == ".py":
         return unique(python.check(source))
     release = tables.load()
-    return unique(finding for part in parts(source, release) for finding in selection.check(part, release))
+    return unique(
+        finding for part in parts(source, release, project) for finding in selection.check(part, release)
+    )
 
 
-def parts(source: Source, release: tables.Release) -> list[Part]:
+def parts(source: Source, release: tables.Release, project: Project) -> list[Part]:
     """Return what the file says about a build; nothing for a file of another purpose."""
     name = source.path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if name == "cmakelists.txt" or name.endswith(".cmake"):
-        return [cmake.read(source.path, source.text, release)]
+        inside = "target_link_libraries" in source.text and _inside(source, project)
+        return [cmake.read(source.path, source.text, release, inside)]
     if name == "cmakepresets.json":
         return cmake.read_presets(source.path, source.text, release)
     if name.endswith((".yaml", ".yml")):
         return _yaml(source)
     return [buck.read(source.path, source.text)] if buck.is_buck(source.text) else []
+
+
+def _inside(source: Source, project: Project) -> bool:
+    """Return whether a CMakeLists.txt further up brings executorch; the search ends where there is none."""
+    missed = 0
+    for level in range(0 if source.path.endswith(".cmake") else 1, UP):
+        above = project.read("../" * level + "CMakeLists.txt", source.path)
+        if above is not None and cmake.brings_executorch(above.text):
+            return True
+        missed = missed + 1 if above is None else 0
+        if missed > 3:
+            break
+    return False
 
 
 def _yaml(source: Source) -> list[Part]:

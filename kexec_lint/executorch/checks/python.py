@@ -20,34 +20,38 @@ LOADERS = {"load_program", "_load_for_executorch", *FROM_BUFFER}
 
 def check(source: Source) -> Iterator[Finding]:
     """Yield the findings of one module; one that does not parse has none."""
+    text = source.text
+    wanted = [
+        judge
+        for judge, words in (
+            (temporary_buffers, FROM_BUFFER),
+            (quantized_without_kernels, QUANTIZERS),
+            (gelu_tanh, {"XnnpackPartitioner"}),
+        )
+        if any(word in text for word in words)
+    ]
+    if not wanted:
+        return
     try:
-        module = ast.parse(source.text)
+        module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return
     nodes = list(ast.walk(module))
-    yield from temporary_buffers(source, nodes)
-    yield from quantized_without_kernels(source, nodes)
-    yield from gelu_tanh(source, nodes)
+    for judge in wanted:
+        yield from judge(source, nodes)
 
 
 def temporary_buffers(source: Source, nodes: list[ast.AST]) -> Iterator[Finding]:
     """Yield EXT305 where bytes that nothing else holds are loaded from: the runtime keeps a pointer into them."""
-    returned = {id(node.value) for node in nodes if isinstance(node, ast.Return) and node.value is not None}
-    locals_of = {
-        id(inner): frozenset(_assigned(node)) - _outer(node)
-        for node in nodes
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for inner in ast.walk(node)
-    }
+    local = _returned_with_locals(nodes)
     for node in nodes:
         if not isinstance(node, ast.Call) or _name(node.func) not in FROM_BUFFER or not node.args:
             continue
         argument = node.args[0]
         made = _temporary(argument)
-        if made is None and id(node) in returned:
-            held = argument.value if isinstance(argument, ast.Attribute) else argument
-            if isinstance(held, ast.Name) and held.id in locals_of.get(id(node), ()):
-                made = f"the bytes of {held.id}, a local of the function that returns the module"
+        held = argument.value if isinstance(argument, ast.Attribute) else argument
+        if made is None and isinstance(held, ast.Name) and held.id in local.get(node, ()):
+            made = f"the bytes of {held.id}, a local of the function that returns the module"
         if made is not None:
             yield finding(
                 "EXT305",
@@ -55,6 +59,22 @@ def temporary_buffers(source: Source, nodes: list[ast.AST]) -> Iterator[Finding]
                 _at(source, argument),
                 help="keep the bytes in a variable that lives as long as the module",
             )
+
+
+def _returned_with_locals(nodes: list[ast.AST]) -> dict[ast.expr, frozenset[str]]:
+    """Return the loader calls that a function returns at once, each with the local names of that function."""
+    found: dict[ast.expr, frozenset[str]] = {}
+    for function in nodes:
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        inner = list(ast.walk(function))
+        calls = [node.value for node in inner if isinstance(node, ast.Return) and isinstance(node.value, ast.Call)]
+        calls = [call for call in calls if _name(call.func) in FROM_BUFFER]
+        if calls:
+            outer = {name for node in inner if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+            stored = {node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            found.update(dict.fromkeys(calls, frozenset(stored - outer)))
+    return found
 
 
 def _temporary(node: ast.expr) -> str | None:
@@ -69,28 +89,21 @@ def _temporary(node: ast.expr) -> str | None:
     return None
 
 
-def _assigned(function: ast.AST) -> Iterator[str]:
-    """Yield the names that a function binds by assignment or `with`."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _outer(function: ast.AST) -> frozenset[str]:
-    """Return the names that a function declares global or nonlocal."""
-    declared = (node for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)))
-    return frozenset(name for node in declared for name in node.names)
-
-
 def quantized_without_kernels(source: Source, nodes: list[ast.AST]) -> Iterator[Finding]:
-    """Yield EXT306 where a module quantizes and runs a program and never loads the quantized kernels."""
-    names = {_name(node.func) for node in nodes if isinstance(node, ast.Call)}
-    if not names & QUANTIZERS or not any("executorch" in name for name in _imports(nodes)):
+    """Yield EXT306 where a module quantizes, runs the program on the CPU and never loads the quantized kernels."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    names = {_name(call.func) for call in calls}
+    imports = _imports(nodes)
+    if not names & QUANTIZERS or not any("executorch" in name for name in imports):
         return
-    if any("kernels.quantized" in name or "quantized_ops" in name for name in _imports(nodes)):
+    if any("kernels.quantized" in name or "quantized_ops" in name for name in imports):
         return
     if any(isinstance(node, ast.Constant) and "quantized_ops" in str(node.value) for node in nodes):
         return  # torch.ops.load_library of the library itself
+    if any("artitioner" in name for name in (*names, *imports)) or any(
+        keyword.arg == "partitioner" for call in calls for keyword in call.keywords
+    ):
+        return  # a backend takes the quantize and dequantize operators with the nodes between them
     for node in nodes:
         if isinstance(node, ast.Call) and _name(node.func) in LOADERS:
             yield finding(

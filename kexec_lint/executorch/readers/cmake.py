@@ -47,17 +47,23 @@ class _Reading:
     generated: set[str] = field(default_factory=set)
     whole: set[str] = field(default_factory=set)
     shared: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
     own_static: dict[str, Location] = field(default_factory=dict)
     imported: set[str] = field(default_factory=set)
     links: list[tuple[str, Argument, bool]] = field(default_factory=list)
     brings_executorch: bool = False
+    inside: bool = False
 
 
-def read(path: str, source: str, release: tables.Release) -> Part:
-    """Return what a CMakeLists.txt or .cmake file sets, selects and links, with its findings."""
+def read(path: str, source: str, release: tables.Release, inside: bool = False) -> Part:
+    """Return what a CMakeLists.txt or .cmake file sets, selects and links, with its findings.
+
+    `inside` says that a CMakeLists.txt further up brings executorch's targets, which carry whole-archive
+    themselves.
+    """
     part = Part(path, Kind.SETTINGS, place(path))
     folder = path.rpartition("/")[0]
-    reading = _Reading(part, release, Variables(folder))
+    reading = _Reading(part, release, Variables(folder), brings_executorch=inside, inside=inside)
     for command in commands(path, source):
         handler = _HANDLERS.get(command.name)
         if handler is not None:
@@ -311,11 +317,24 @@ def _library(reading: _Reading, command: Command) -> None:
         reading.shared.add(words[0])
     elif any("RegisterCodegenUnboxedKernels" in word for word in words[1:]):
         reading.own_static[words[0]] = arguments[0].at
+    if "IMPORTED" not in words and "ALIAS" not in words:
+        reading.own.add(words[0])
 
 
 def _brings(reading: _Reading, command: Command) -> None:
     if command.arguments and re.search(r"executorch", reading.variables.expand(command.arguments[0].text), re.I):
         reading.brings_executorch = True
+
+
+def brings_executorch(source: str) -> bool:
+    """Return whether a CMakeLists.txt is executorch's own or adds executorch to its project."""
+    return bool(
+        re.search(
+            r"\b(?:find_package|project|add_subdirectory|FetchContent_MakeAvailable)\s*\([^)]*executorch",
+            source,
+            re.I,
+        )
+    )
 
 
 _HANDLERS = {
@@ -330,6 +349,7 @@ _HANDLERS = {
     "target_link_libraries": _link_libraries,
     "add_library": _library,
     "find_package": _brings,
+    "project": _brings,
     "add_subdirectory": _brings,
     "fetchcontent_makeavailable": _brings,
     **dict.fromkeys(LINK_HELPER, _whole),
@@ -342,6 +362,8 @@ def _links(reading: _Reading) -> None:
     for _, argument, whole in reading.links:
         name = _target(argument.text)
         own = name in reading.own_static
+        if name in reading.own and not own:
+            continue  # a target of the project's own that has the name of one of executorch's
         backend = tables.LIBRARY_BACKENDS.get(name)
         if name not in tables.KERNEL_LIBRARIES and backend is None and not own and name not in reading.generated:
             continue
@@ -353,7 +375,10 @@ def _links(reading: _Reading) -> None:
         kept = whole or name in reading.whole or "*" in reading.whole or name in reading.shared
         by_file = name != argument.text.removeprefix("executorch::")
         helped = name in reading.generated or (
-            reading.brings_executorch and not own and name not in NOT_SELF_LINKED and name not in reading.imported
+            reading.brings_executorch
+            and not own
+            and (reading.inside or name not in NOT_SELF_LINKED)
+            and name not in reading.imported
         )
         if kept or (helped and not by_file):
             continue

@@ -15,7 +15,31 @@ from kexec_lint.executorch.registration import Kernel, Kind, Part, finding
 if TYPE_CHECKING:
     from kexec_lint.executorch.readers.yaml_nodes import Node
 
-ENTRY_KEYS = {"op", "func", "kernels", "type_alias", "dim_order_alias", "variants", "dispatch", "tags"}
+# ET_FIELDS of codegen/parse.py, and what torchgen's NativeFunction.from_yaml takes.
+ENTRY_KEYS = {
+    "op",
+    "func",
+    "kernels",
+    "type_alias",
+    "dim_order_alias",
+    "variants",
+    "dispatch",
+    "tags",
+    "autogen",
+    "category_override",
+    "cpp_no_default_args",
+    "device_check",
+    "device_guard",
+    "manual_cpp_binding",
+    "manual_kernel_registration",
+    "precomputed",
+    "python_module",
+    "structured",
+    "structured_delegate",
+    "structured_inherits",
+    "ufunc_inner_loop",
+    "use_const_ref_for_mutable_tensors",
+}
 _OUT = re.compile(r"Tensor\([a-z]!\)(?:\[\])?\s+\w+")
 
 
@@ -42,7 +66,7 @@ def _entry(part: Part, entry: Node, seen: dict[str, int]) -> None:
     name_node, function = nodes.get(entry, "op"), nodes.get(entry, "func")
     for key, node, _ in nodes.items(entry):
         if key not in ENTRY_KEYS:
-            _problem(part, node, f"unknown key {key!r}: an entry holds {', '.join(sorted(ENTRY_KEYS))}")
+            _problem(part, node, f"unknown key {key!r}: an entry has `op` or `func` and `kernels`")
     if function is None and name_node is None:
         _problem(part, entry, "an entry needs `op` (an ATen operator) or `func` (a full schema)")
         return
