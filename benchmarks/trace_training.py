@@ -1,6 +1,6 @@
 """Trace one training step of a small transformer: same loss and gradients as untraced, and what an event costs.
 
-    python benchmarks/trace_training.py [--device cpu]
+python benchmarks/trace_training.py [--device cpu]
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ def step(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """Return loss and gradients of one step; the same every time."""
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
-    model = torch.nn.Sequential(torch.nn.Embedding(100, 64), torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)).to(device)
+    model = torch.nn.Sequential(
+        torch.nn.Embedding(100, 64), torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    ).to(device)
     head = torch.nn.Linear(64, 100).to(device)
     tokens = torch.randint(0, 100, (4, 16)).to(device)
     loss = torch.nn.functional.cross_entropy(head(model(tokens)).flatten(0, 1), tokens.flatten())

@@ -78,7 +78,12 @@ def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Find
     found: dict[tuple[object, ...], Finding] = {}
     for code, report in reports:
         confidence = Confidence(report.confidence)
-        if code not in options.codes or code not in pages or confidence.rank > limit:
+        if (
+            code not in options.codes
+            or code not in pages
+            or confidence.rank > limit
+            or report.at.filename == "<runtime>"
+        ):
             continue
         rule = pages[code]
         extra = (("operator", report.operator),) if report.operator else ()

@@ -172,6 +172,9 @@ class FileFacts:
     fallbacks: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
     is_test: bool = False
+    dangling: tuple[str, ...] = ()
+    at_runtime: tuple[str, ...] = ()
+    """Set for the pseudo-file that `check --runtime` adds: the modules imported; `dangling` is the dispatcher's list."""
 
 
 _NESTED: dict[str, Any] = {

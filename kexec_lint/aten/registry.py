@@ -150,13 +150,18 @@ class Registry:
         self.open_implementations: set[str] = set()
         self.fallbacks: set[str] = set()
         self.backends: set[str] = set()
-        self.runtime_dangling: frozenset[str] | None = None
+        self.dangling: frozenset[str] | None = None
+        """The dispatcher's own list of kernels without definition, when it was asked (`check --runtime`)."""
         wild: list[Implementation] = []
-        for facts in self.files.values():
+        for facts in sorted(
+            self.files.values(), key=lambda f: bool(f.at_runtime)
+        ):  # the dispatcher's word comes last
             self.open_definitions |= set(facts.open_definitions)
             self.open_implementations |= set(facts.open_implementations)
             self.fallbacks |= set(facts.fallbacks)
             self.backends |= set(facts.backends)
+            if facts.at_runtime:
+                self.dangling = (self.dangling or frozenset()) | set(facts.dangling)
             for definition in facts.definitions:
                 operator = self._operator(definition.operator)
                 operator.definitions.append(definition)

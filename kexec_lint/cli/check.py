@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -72,6 +72,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--baseline", metavar="FILE", help="Show only findings that this file does not know.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file and exit with 0.")
 @click.option("--add-ignore", is_flag=True, help="Add a suppression comment to every line found.")
+@click.option("--runtime", metavar="MODULE", help="Import this module elsewhere and ask PyTorch's dispatcher too.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` to files named on the command line too.")
 @click.pass_context
 def command(
@@ -99,6 +100,7 @@ def command(
     baseline: str | None,
     write_baseline: bool,
     add_ignore: bool,
+    runtime: str | None,
     force_exclude: bool,
 ) -> None:
     """Check source files and report findings.
@@ -123,6 +125,7 @@ def command(
         cache_directory=cache.folder(cache_dir),
         cache_results=not no_cache,
         stdin=_stdin(paths, stdin_filename),
+        extra_facts=_runtime(runtime) if runtime else (),
     )
     try:
         if show_settings:
@@ -147,6 +150,16 @@ def command(
             _write(report, output_format, output_file, statistics, quiet or write_baseline)
             ctx.exit(_exit_code(report, exit_zero or write_baseline))
     except (SettingsError, UnknownRule, PatternError, FileNotFoundError) as error:
+        raise Failure(str(error)) from None
+
+
+def _runtime(module: str) -> tuple[tuple[str, dict[str, dict[str, Any]]], ...]:
+    """Return what PyTorch's dispatcher knows after a module is imported, as facts of the aten executor."""
+    from kexec_lint.aten.runtime import RuntimeFailed, facts
+
+    try:
+        return (("aten", facts(module)),)
+    except RuntimeFailed as error:
         raise Failure(str(error)) from None
 
 

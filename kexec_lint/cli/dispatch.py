@@ -68,7 +68,9 @@ def command() -> None:
 @click.option("--import", "modules", multiple=True, help="Import this module first (its operators register).")
 @click.option("--table", "show_table", is_flag=True, help="Print the computed table of every key.")
 @click.option("--format", "output", type=click.Choice(("text", "json", "html")), default="text", show_default=True)
-def explain(operator: str, inputs: tuple[str, ...], modules: tuple[str, ...], show_table: bool, output: str) -> None:
+def explain(
+    operator: str, inputs: tuple[str, ...], modules: tuple[str, ...], show_table: bool, output: str
+) -> None:
     """Say which registered kernel OPERATOR runs for the inputs, and why that one."""
     _torch()
     from kexec_lint.aten.dispatch import render, table
@@ -102,10 +104,17 @@ def explain(operator: str, inputs: tuple[str, ...], modules: tuple[str, ...], sh
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--operator", "operators", multiple=True, help="Only this operator (aten::mm, mm).")
 @click.option("--key", "keys", multiple=True, help="Only this dispatch key (CPU, AutogradCUDA).")
-@click.option("--format", "output", type=click.Choice(("tree", "json", "chrome")), default="tree", show_default=True)
+@click.option(
+    "--format", "output", type=click.Choice(("tree", "json", "chrome")), default="tree", show_default=True
+)
 @click.option("--output", "path", type=click.Path(dir_okay=False), help="Write there instead of standard output.")
 def trace(
-    script: str, args: tuple[str, ...], operators: tuple[str, ...], keys: tuple[str, ...], output: str, path: str | None
+    script: str,
+    args: tuple[str, ...],
+    operators: tuple[str, ...],
+    keys: tuple[str, ...],
+    output: str,
+    path: str | None,
 ) -> None:
     """Run SCRIPT and show every dispatch and redispatch, nested and timed, with its kernel.
 
@@ -121,7 +130,9 @@ def trace(
         with tracer:
             error = _run_script(script, args)
     except TraceUnavailable as unavailable:
-        click.echo(f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True)
+        click.echo(
+            f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True
+        )
         click.echo(_profile(torch, script, args))
         return
     table.forget()
@@ -160,7 +171,10 @@ def _run_script(script: str, args: tuple[str, ...]) -> BaseException | None:
 
 
 def _blame(tracer: Tracer, failed: Any, error: BaseException, layer: str) -> str:
-    lines = [f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}", f"layer: {layer}"]
+    lines = [
+        f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}",
+        f"layer: {layer}",
+    ]
     if failed is not None:
         kernel = failed.function or "(function not named)"
         lines.append(f"innermost kernel: {failed.operator} @ {failed.key} {kernel} {failed.site}")
@@ -181,7 +195,9 @@ def _profile(torch: Any, script: str, args: tuple[str, ...]) -> str:
 @command.command()
 @click.argument("target")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@click.option("--devices", default="cpu,cuda", show_default=True, help="Two devices, or 'cpu,float64' or 'cpu,meta'.")
+@click.option(
+    "--devices", default="cpu,cuda", show_default=True, help="Two devices, or 'cpu,float64' or 'cpu,meta'."
+)
 @click.option("--input", "inputs", multiple=True, help="An argument of the operator, as in explain.")
 @click.option("--import", "modules", multiple=True, help="Import this module first.")
 @click.option("--rtol", type=float, help="Relative tolerance for every dtype.")
@@ -243,4 +259,6 @@ def _compare_operator(target: str, inputs: tuple[str, ...], pair: tuple[str, str
             return compare_operator(overload, values, named, pair, tolerance)
         except Exception as error:  # generated inputs need not fit
             last = error
-    _fail(f"{table.qualified_name(overload)} could not be run: {str(last).strip().splitlines()[0] if last else 'give --input'}")
+    _fail(
+        f"{table.qualified_name(overload)} could not be run: {str(last).strip().splitlines()[0] if last else 'give --input'}"
+    )

@@ -164,6 +164,9 @@ def _take(run: Run, gathered: Gathered, shown: str, executor: str, result: Resul
 def _conclude(run: Run, gathered: Gathered) -> None:
     """Let every executor that gathered facts judge them together, once for each set of settings."""
     modules = {reader.name: reader.module for _, _, reader in run.candidates}
+    for name, more in run.request.extra_facts:
+        if name in modules:
+            gathered.facts.setdefault(name, {}).update(more)
     for name, facts in sorted(gathered.facts.items()):
         ordered = dict(sorted(facts.items()))
         for profile in run.profiles.all():

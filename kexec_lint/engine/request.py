@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kexec_lint.engine import executors
 from kexec_lint.engine.index import Index
@@ -33,6 +33,8 @@ class Request(NamedTuple):
     cache_results: bool = True
     stdin: tuple[str, bytes] | None = None
     """Displayed name and content of standard input, checked instead of the file of that name."""
+    extra_facts: tuple[tuple[str, dict[str, dict[str, Any]]], ...] = ()
+    """Executor → facts by pseudo-file that no file holds, such as what a running program registered."""
 
 
 class Profile:

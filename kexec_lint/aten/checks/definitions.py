@@ -32,7 +32,7 @@ def _without_kernel(registry: Registry, language: str) -> Iterator[Report]:
             continue
         if "*" in registry.open_implementations or registry.fallbacks & {"CPU", "CUDA", "PrivateUse1"}:
             continue
-        if any(d.language != language for d in operator.definitions):
+        if any(d.language not in (language, "runtime") for d in operator.definitions):
             continue
         if language == "python" and (registry.loads_anything or _imports_extension(registry, definition)):
             continue  # its kernel may be in the loaded library
@@ -82,11 +82,13 @@ def _dangling(registry: Registry, language: str) -> Iterator[Report]:
         if operator.definitions or operator.namespace == "_":
             continue
         space = operator.namespace
+        known = registry.dangling is not None and operator.name in registry.dangling
         foreign = space in aten.FOREIGN_NAMESPACES and space not in registry.owned
-        if foreign or space not in registry.namespaces or registry.is_open(space, "definitions"):
+        unsure = foreign or space not in registry.namespaces or registry.is_open(space, "definitions")
+        if unsure and not known:
             continue
         close = nearest(registry, operator.name)
-        whole = space in registry.owned and "*" not in registry.open_definitions
+        whole = known or (space in registry.owned and "*" not in registry.open_definitions)
         # Outside a wholly visible namespace only a misspelt name is worth a word.
         if not whole and not (close and not _is_complete(registry.operators[close], operator)):
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kexec_lint.aten.dispatch import table
@@ -18,7 +18,17 @@ TOLERANCE = {
 """dtype → (rtol, atol): those of torch.testing, times ten for float32 and float16, whose reductions add up."""
 
 UNCOMPARED = frozenset(("nondeterministic_seeded", "nondeterministic_bitwise"))
-FACTORIES = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "resize_", "rand", "randn", "lift")
+FACTORIES = (
+    "empty",
+    "new_empty",
+    "empty_like",
+    "empty_strided",
+    "new_empty_strided",
+    "resize_",
+    "rand",
+    "randn",
+    "lift",
+)
 REFERENCE = "float64"
 
 
@@ -75,7 +85,11 @@ def kernel_of(overload: Any, device: str) -> Kernel:
 
 
 def compare_operator(
-    overload: Any, args: list[Any], kwargs: dict[str, Any], devices: tuple[str, str], tolerance: tuple[float, float] | None
+    overload: Any,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    devices: tuple[str, str],
+    tolerance: tuple[float, float] | None,
 ) -> Comparison:
     """Run one operator on both devices ("float64" as second: on the first in double precision)."""
     real = make([args, kwargs], devices[0])
@@ -134,7 +148,9 @@ class Shadow:
             if self.devices[1] == REFERENCE and "float" in text.lower():
                 self.skipped.setdefault(name, f"no double precision: {text[:80]}")
                 return result
-            self._report(overload, number, 0, f"{self.devices[1]} raises {type(error).__name__}: {text}", args, kwargs)
+            self._report(
+                overload, number, 0, f"{self.devices[1]} raises {type(error).__name__}: {text}", args, kwargs
+            )
             return result
         self.compared += 1
         written = [a for a in _leaves((args, kwargs))]
@@ -188,7 +204,9 @@ class Shadow:
             return
         error = torch.where(same, torch.zeros_like(error), torch.nan_to_num(error, nan=float("inf")))
         worst = int(error.flatten().argmax())
-        position = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), error.shape)) if error.dim() else ()
+        position = (
+            tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), error.shape)) if error.dim() else ()
+        )
         scale = float(b.flatten()[worst].abs())
         largest = float(error.flatten()[worst])
         self._report(
@@ -202,12 +220,15 @@ class Shadow:
     ) -> None:  # fmt: skip
         from kexec_lint.aten.dispatch.trace import _brief
 
-        second = self.devices[0] if self.devices[1] == REFERENCE else self.devices[1]
+        reference = self.devices[1] == REFERENCE
+        second = kernel_of(overload, self.devices[0] if reference else self.devices[1])
+        if reference:
+            second = replace(second, device=f"{self.devices[0]} in float64")
         inputs = tuple(map(_brief, args)) + tuple(f"{k}={_brief(v)}" for k, v in kwargs.items())
         self.differences.append(
             Difference(
                 table.qualified_name(overload), call, index, what, inputs, kernel_of(overload, self.devices[0]),
-                kernel_of(overload, second), max_abs, max_rel, at,
+                second, max_abs, max_rel, at,
             )
         )  # fmt: skip
 

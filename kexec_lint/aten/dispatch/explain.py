@@ -84,7 +84,12 @@ def explain(overload: Any, args: list[Any], kwargs: dict[str, Any], decompose: b
     name = table.qualified_name(overload)
     described = list(tensors([args, kwargs]))
     notes: list[str] = []
-    if not described and not args and not kwargs and any("Tensor" in str(a.type) for a in overload._schema.arguments):
+    if (
+        not described
+        and not args
+        and not kwargs
+        and any("Tensor" in str(a.type) for a in overload._schema.arguments)
+    ):
         described = [TensorInput("float32", (1,), "cpu")]
         notes.append("no --input was given: explained for a plain CPU tensor")
     keys = None
@@ -103,7 +108,9 @@ def explain(overload: Any, args: list[Any], kwargs: dict[str, Any], decompose: b
     running = [s for s in chain if s.row is not None and not s.row.fallthrough]
     winner = running[0] if running else None
     below: tuple[Step, ...] = ()
-    if winner is not None and winner.registered_as.startswith(("Autograd", "Autocast", "ADInplaceOrView", "BackendSelect")):
+    if winner is not None and winner.registered_as.startswith(
+        ("Autograd", "Autocast", "ADInplaceOrView", "BackendSelect")
+    ):
         below = tuple(running[1:2]) if not winner.key.startswith("Autocast") else tuple(running[1:3])
     backend_key = next((s.key for s in reversed(chain) if s.key in torch_backends()), "")
     missing = winner is None or _is_only_fallback(winner, chain, backend_key)
@@ -129,7 +136,9 @@ def torch_backends() -> frozenset[str]:
     from kexec_lint.aten import aten
 
     names = aten.BACKEND_KEYS | {"Meta"}
-    return frozenset(f"{kind}{name}" for kind in ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor") for name in names)
+    return frozenset(
+        f"{kind}{name}" for kind in ("", "Sparse", "SparseCsr", "Quantized", "NestedTensor") for name in names
+    )
 
 
 def _is_only_fallback(winner: Step, chain: tuple[Step, ...], backend: str) -> bool:
@@ -162,7 +171,9 @@ def registered_as(overload: Any, key: str, row: Row) -> str:
 
 def _describe(item: TensorInput) -> str:
     words = [f"{item.dtype}[{', '.join(map(str, item.shape))}]", item.device]
-    return " ".join(words + ["requires_grad"] * item.requires_grad + ([item.layout] if item.layout != "strided" else []))
+    return " ".join(
+        words + ["requires_grad"] * item.requires_grad + ([item.layout] if item.layout != "strided" else [])
+    )
 
 
 def _schema_site(name: str) -> str:

@@ -86,7 +86,9 @@ def page(title: str, text: str) -> str:
         f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title>"
         "<style>body{font:14px/1.5 monospace;margin:2em;white-space:pre-wrap}b{background:#ffec99}</style>"
         + "\n".join(
-            f"<b>{html.escape(line)}</b>" if line.lstrip().startswith(("=>", "runs:", "no kernel")) else html.escape(line)
+            f"<b>{html.escape(line)}</b>"
+            if line.lstrip().startswith(("=>", "runs:", "no kernel"))
+            else html.escape(line)
             for line in text.splitlines()
         )
         + "\n"
@@ -147,9 +149,21 @@ def comparison_text(found: Comparison) -> str:
     if not found.differences:
         lines.append("  no difference beyond the tolerance")
     for number, item in enumerate(found.differences):
-        where = f" output {item.output}" if item.output > 0 else " (argument written in place)" if item.output < 0 else ""
-        size = f", largest error {item.max_abs:.3g} (relative {item.max_rel:.3g}) at {list(item.at)}" if item.max_abs else ""
-        lines.append(f"  {'first difference: ' if not number else ''}call {item.call} {item.operator}{where}: {item.what}{size}")
+        where = (
+            f" output {item.output}"
+            if item.output > 0
+            else " (argument written in place)"
+            if item.output < 0
+            else ""
+        )
+        size = (
+            f", largest error {item.max_abs:.3g} (relative {item.max_rel:.3g}) at {list(item.at)}"
+            if item.max_abs
+            else ""
+        )
+        lines.append(
+            f"  {'first difference: ' if not number else ''}call {item.call} {item.operator}{where}: {item.what}{size}"
+        )
         if not number:
             lines.append(f"    inputs {', '.join(item.inputs)}")
             lines += [f"    {_side(k)}" for k in (item.first, item.second)]

@@ -115,7 +115,7 @@ class Tracer:
                 # Calling an empty slot would crash; the dispatcher itself raises the error that the user knows.
                 with load_torch()._C._DisablePythonDispatcher():
                     return op(*args, **kwargs)
-            return op._op_dk(final, *args, **kwargs)
+            return op._op_dk(final, *_with_tensors(op, args), **kwargs)
         except BaseException as error:
             event.error = f"{type(error).__name__}: {str(error).strip()}"
             raise
@@ -129,7 +129,11 @@ class Tracer:
             known = (event.operator, event.key, event.registered_as)
             if known not in self._info:
                 row = table.rows(event.operator).get(event.key)
-                own = None if event.operator.startswith("aten::") else python_site(event.operator, event.registered_as)
+                own = (
+                    None
+                    if event.operator.startswith("aten::")
+                    else python_site(event.operator, event.registered_as)
+                )
                 self._info[known] = (
                     row.tag if row else "",
                     own or (table.short_site(row.site) if row else ""),
@@ -139,7 +143,11 @@ class Tracer:
         return [e for e in self.events if self._wanted(e)]
 
     def _wanted(self, event: Event) -> bool:
-        names = (event.operator, event.operator.partition("::")[2], event.operator.partition("::")[2].partition(".")[0])
+        names = (
+            event.operator,
+            event.operator.partition("::")[2],
+            event.operator.partition("::")[2].partition(".")[0],
+        )
         operator = not self.operators or any(o in names for o in self.operators)
         return operator and (not self.keys or event.key in self.keys or event.registered_as in self.keys)
 
@@ -152,6 +160,43 @@ class Tracer:
         """Whether the program went on at top level after an event's error: it was caught."""
         index = self.events.index(event)
         return any(e.depth == 0 and e.error is None for e in self.events[index + 1 :])
+
+
+def _with_tensors(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments with numbers that stand for tensors made tensors again.
+
+    C++ passes a scalar as a 0-dim "wrapped number" tensor, which arrives in Python as a number, and few operators take
+    it back as one. The dtype is chosen so that type promotion gives what the wrapped number would.
+    """
+    schema = op._schema.arguments
+    if not any(isinstance(a, (bool, int, float, complex)) and _is_tensor(schema[i]) for i, a in enumerate(args)):
+        return args
+    torch = load_torch()
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    return tuple(
+        _wrapped(torch, a, tensors) if isinstance(a, (bool, int, float, complex)) and _is_tensor(schema[i]) else a
+        for i, a in enumerate(args)
+    )
+
+
+def _is_tensor(argument: Any) -> bool:
+    return str(argument.type) in ("Tensor", "Optional[Tensor]")
+
+
+def _wrapped(torch: Any, value: Any, tensors: list[Any]) -> Any:
+    if isinstance(value, (bool, int)):
+        return torch.tensor(value)
+    complicated = isinstance(value, complex)
+    same = [t for t in tensors if (t.is_complex() if complicated else t.is_floating_point())]
+    if any(t.dim() for t in same):
+        dtype = (
+            torch.complex128 if complicated else torch.float64
+        )  # a dimensioned tensor decides the result's type
+    elif same:
+        dtype = same[0].dtype
+    else:
+        dtype = torch.get_default_dtype() if not complicated else torch.complex64
+    return torch.tensor(value, dtype=dtype)
 
 
 def missing_names(torch: Any) -> list[str]:
@@ -176,7 +221,11 @@ def layer_of(event: Event | None, error: BaseException | None) -> str:
     if "Could not run" in text or "could not find kernel" in text:
         return "dispatch: no kernel for the key"
     if event is None:
-        return "schema: the arguments fit no overload" if "overload" in text or "Expected a value of type" in text else "outside the dispatcher"
+        return (
+            "schema: the arguments fit no overload"
+            if "overload" in text or "Expected a value of type" in text
+            else "outside the dispatcher"
+        )
     words = text.lower()
     if "fake" in words or "meta tensor" in words or event.registered_as == "Meta":
         return "fake: no data behind the tensor"
@@ -197,7 +246,9 @@ def _brief(value: Any) -> str:
     torch = load_torch()
     if isinstance(value, torch.Tensor):
         kind = str(value.dtype).rpartition(".")[2]
-        kind = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64"}.get(kind, kind)
+        kind = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64"}.get(
+            kind, kind
+        )
         try:
             shape = ",".join(map(str, value.shape))
         except RuntimeError:
@@ -205,5 +256,12 @@ def _brief(value: Any) -> str:
         return f"{kind}[{shape}]" + ("" if value.device.type == "cpu" else f" {value.device.type}")
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
         return f"[{', '.join(map(_brief, value[:3]))}{', …' if len(value) > 3 else ''}]"
-    text = repr(value)
+    if value is None or isinstance(
+        value, (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
+    ):
+        text = repr(value)
+    elif isinstance(value, (list, tuple)) and all(isinstance(v, (bool, int, float)) for v in value):
+        text = repr(value)
+    else:
+        return type(value).__name__  # its repr may dispatch
     return text if len(text) <= 40 else f"{text[:37]}…"

@@ -112,7 +112,11 @@ def read_parameters(file: NativeFile, declarator: Node) -> tuple[Parameter, ...]
             continue
         found.append(
             Parameter(
-                name, "positional", kind, file.text(default).lstrip("= ") if default is not None else None, file.at(child)
+                name,
+                "positional",
+                kind,
+                file.text(default).lstrip("= ") if default is not None else None,
+                file.at(child),
             )
         )
     return tuple(found)

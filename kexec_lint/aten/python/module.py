@@ -96,13 +96,8 @@ class Module:
         return self.place(row, column, end_row, end)
 
     def place(self, row: int, column: int, end_row: int, end_column: int) -> Location:
-        """Return a location for rows of the text, mapped into notebook cells."""
-        cell = None
-        if self.source.cells is not None:
-            cell, first = self.source.cells[row - 1]
-            end_row = first + end_row - row
-            row = first
-        return Location(self.source.path, row, column, end_row, end_column, cell)
+        """Return a location; rows count the text, and the engine maps those of a notebook into its cells."""
+        return Location(self.source.path, row, column, end_row, end_column)
 
     def _column(self, row: int, offset: int) -> int:
         line = self.lines[row - 1] if row - 1 < len(self.lines) else ""
@@ -169,7 +164,11 @@ class Module:
             return ""
         if name not in self._aliases:
             source = self.project.module(origin, level, self.source.path)
-            match = re.search(rf"^\s*{re.escape(original)}\s*=\s*(torch\.library\.\w+)", source.text, re.M) if source else None
+            match = (
+                re.search(rf"^\s*{re.escape(original)}\s*=\s*(torch\.library\.\w+)", source.text, re.M)
+                if source
+                else None
+            )
             self._aliases[name] = match[1] if match else ""
         return self._aliases[name]
 

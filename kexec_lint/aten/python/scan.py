@@ -13,7 +13,17 @@ from kexec_lint.aten.python.registrations import Registrations
 from kexec_lint.aten.python.uses import Uses
 from kexec_lint.source import Project, Source
 
-REGISTERS = ("torch.library", "register_kernel", "register_fake", "torch.ops", "import library", "import ops", "custom_op", "triton_op", "load_library")
+REGISTERS = (
+    "torch.library",
+    "register_kernel",
+    "register_fake",
+    "torch.ops",
+    "import library",
+    "import ops",
+    "custom_op",
+    "triton_op",
+    "load_library",
+)
 BUILDS = ("cpp_extension", "TORCH_CUDA_ARCH_LIST", "-gencode")
 
 
