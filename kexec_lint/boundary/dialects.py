@@ -12,17 +12,19 @@ from kexec_lint.boundary.errnos import FREEBSD, linux_name
 from kexec_lint.boundary.events import Call, Event, Exit, Printed
 
 PERF = re.compile(
-    r"\s*(?P<ms>\d+\.\d+|\?)\s+\(\s*(?:(?P<took>\d+\.\d+)\s+ms)?\s*\):\s+"
-    r"(?:(?P<comm>\S[^/]*)/(?P<tid>\d+)\s+)?(?P<body>.*)$"
+    r"\s*(?P<ms>\d{1,12}\.\d{1,9}|\?)\s+\(\s*(?:(?P<took>\d{1,12}\.\d{1,9})\s+ms)?\s*\):\s+"
+    r"(?:(?P<comm>\S[^/]*)/(?P<tid>\d{1,10})\s+)?(?P<body>.*)$"
 )
 CONTINUED = re.compile(r"\.\.\. \[continued\]: ([a-z_0-9]+)\(\)\)?")
-TRUSS = re.compile(r"(?:\s*(?P<tid>\d+):\s+)?(?:(?P<time>\d+\.\d+)\s+)?(?P<body>[a-z_][a-z0-9_]*\(.*)$")
-TRUSS_ERROR = re.compile(r"\s*(?:=\s*-1\s+)?ERR#(\d+)\s+'([^']*)'\s*$")
+TRUSS = re.compile(
+    r"(?:\s*(?P<tid>\d{1,10}):\s+)?(?:(?P<time>\d{1,12}\.\d{1,9})\s+)?(?P<body>[a-z_][a-z0-9_]*\(.*)$"
+)
+TRUSS_ERROR = re.compile(r"\s*(?:=\s*-1\s+)?ERR#(\d{1,5})\s+'([^']*)'\s*$")
 GVISOR = re.compile(
-    r".*strace\.go:\d+\]\s+\[\s*(?P<pid>\d+)(?::\s*(?P<tid>\d+))?\]\s+\S+\s+(?P<way>[EX])\s+(?P<body>[a-z_][a-z0-9_]*\(.*)$"
+    r".*strace\.go:\d+\]\s+\[\s*(?P<pid>\d{1,10})(?::\s*(?P<tid>\d{1,10}))?\]\s+\S+\s+(?P<way>[EX])\s+(?P<body>[a-z_][a-z0-9_]*\(.*)$"
 )
 GVISOR_CLOCK = re.compile(r"[IDWE]\d{4} (\d\d):(\d\d):(\d\d\.\d+)")
-GVISOR_ERROR = re.compile(r"errno=(\d+)\s+\(([^()]*)\)")
+GVISOR_ERROR = re.compile(r"errno=(\d{1,5})\s+\(([^()]*)\)")
 
 
 def parse_perf(lines: Iterable[str], file: str, tid: int = 0) -> Iterator[Event]:
@@ -54,7 +56,7 @@ def parse_perf(lines: Iterable[str], file: str, tid: int = 0) -> Iterator[Event]
                 pending[thread] = call
         elif call is not None:
             yield replace(call, duration=took)
-            if call.name == "exit_group" and call.args and call.args[0].isdigit():
+            if call.name == "exit_group" and call.args and re.fullmatch(r"[0-9]{1,10}", call.args[0]):
                 yield Exit(file, number, thread, time, int(call.args[0]), None)
 
 
@@ -74,14 +76,12 @@ def parse_truss(lines: Iterable[str], file: str, tid: int = 0) -> Iterator[Event
             if error is not None and split is not None:
                 body = f"{body[: split[1]]} = -1 {FREEBSD.get(int(error[1]), f'ERRNO_{error[1]}')} ({error[2]})"
             call = strace.parse_call(body, head, file, number)
-            if call is None and body.startswith("exit("):
-                yield Exit(
-                    file, number, head.tid or 0, head.time, int(re.sub(r"\D", "", body[5:9] or "0"), 0), None
-                )
+            if call is None and (left := re.match(r"exit\((?:0x)?([0-9]{1,10})\)", body)):
+                yield Exit(file, number, head.tid or 0, head.time, int(left[1]), None)
                 continue
         if call is not None:
             yield call
-        elif ended := re.match(r"process exit, rval = (\d+)", text):
+        elif ended := re.match(r"process exit, rval = (\d{1,10})", text):
             yield Exit(file, number, tid, None, int(ended[1]), None)
         elif text.strip():
             yield Printed(file, number, tid, None, text)

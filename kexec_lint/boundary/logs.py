@@ -12,7 +12,8 @@ from pathlib import Path
 from kexec_lint.boundary.dialects import parser_for
 from kexec_lint.boundary.events import Call, Event, Exit
 
-SUFFIX = re.compile(r"\.(\d+)$")
+SUFFIX = re.compile(r"\.(\d{1,10})$")
+STATUS = re.compile(r"[0-9]{1,10}\b")
 NEW_THREAD = ("clone", "clone3", "fork", "vfork")
 CLONE_FILES, CLONE_THREAD = 0x400, 0x10000
 SAMPLE = 400
@@ -94,14 +95,15 @@ def read(paths: Iterable[Path]) -> Trace:
     streams: list[list[Event]] = []
     files = []
     for path in paths:
-        lines = _text(path).split("\n")
+        lines = text_of(path).split("\n")
         files.append(str(path))
         parser = parser_for(lines[:SAMPLE])
         streams.append(list(parser(lines, str(path), _suffix(path))))
     return trace(streams, files)
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return a log's text, decompressed if it is gzip. Raises OSError."""
     data = path.read_bytes()
     return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8", "replace")
 
@@ -184,8 +186,8 @@ def exits(events: Iterable[Event], process: Callable[[int], int]) -> dict[int, E
     for event in events:
         if isinstance(event, Exit):
             found[event.tid] = event
-        elif isinstance(event, Call) and event.name == "exit_group" and event.args and event.args[0].isdigit():
-            status = int(event.args[0]) & 0xFF
+        elif isinstance(event, Call) and event.name == "exit_group" and event.args and STATUS.match(event.args[0]):
+            status = int(STATUS.findall(event.args[0])[0]) & 0xFF
             told = Exit(event.file, event.line, event.tid, event.time, status, None)
             found.setdefault(event.tid, told)
             found.setdefault(process(event.tid), told)

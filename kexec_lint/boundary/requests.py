@@ -115,7 +115,7 @@ def family_of(path: str) -> str | None:
 
 IOC = re.compile(
     r"(?:_IOC)?\((?P<dir>(?:_IOC_)?(?:NONE|READ|WRITE)(?:\|(?:_IOC_)?(?:READ|WRITE))?|0x?[0-9a-f]*)\s*,\s*"
-    r"(?P<type>0x[0-9a-f]+|\d+|'.')\s*,\s*(?P<nr>0x[0-9a-f]+|\d+)\s*,\s*(?P<size>0x[0-9a-f]+|\d+)\)"
+    r"(?P<type>0x[0-9a-f]{1,8}|\d{1,10}|'.')\s*,\s*(?P<nr>0x[0-9a-f]{1,8}|\d{1,10})\s*,\s*(?P<size>0x[0-9a-f]{1,8}|\d{1,10})\)"
 )
 NAME = re.compile(r"[A-Z][A-Z0-9_]+[A-Z0-9a-z_]*")
 
@@ -130,14 +130,18 @@ def parse_request(argument: str) -> tuple[tuple[str, ...], Number | None]:
     number = None
     if found := IOC.search(argument):
         direction = ("READ" in found["dir"]) * 2 + ("WRITE" in found["dir"])
-        kind = ord(found["type"][1]) if found["type"].startswith("'") else int(found["type"], 0)
-        number = Number(direction, kind, int(found["nr"], 0), int(found["size"], 0))
+        kind = ord(found["type"][1]) if found["type"].startswith("'") else _integer(found["type"])
+        number = Number(direction, kind, _integer(found["nr"]), _integer(found["size"]))
     elif hexadecimal := re.match(r"0x[0-9a-f]+", argument):
         number = decode_number(int(hexadecimal[0], 16) & 0xFFFFFFFF)
     names = tuple(n for n in NAME.findall(IOC.sub("", argument)) if not n.startswith(("IOR", "IOW")))
     if names and number is None and all(n.startswith("DRM_") and not n.startswith("DRM_IOCTL_") for n in names):
         return _perf_names(names)
     return names, number
+
+
+def _integer(text: str) -> int:
+    return int(text, 16 if text.startswith("0x") else 10)
 
 
 def _perf_names(names: tuple[str, ...]) -> tuple[tuple[str, ...], Number | None]:

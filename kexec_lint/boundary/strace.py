@@ -13,15 +13,15 @@ from kexec_lint.boundary.errnos import linux_name
 from kexec_lint.boundary.events import Call, Event, Exit, Printed
 
 PREFIX = re.compile(
-    r"(?:\[pid\s+(?P<bracket>\d+)(?:<[^>]*>)?\]\s+|(?P<bare>\d+)(?:<[^>]*>)?\s+)?"
-    r"(?:(?P<epoch>\d{9,}(?:\.\d+)?)\s|(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s)?"
-    r"(?:\(\+\s*\d+\.\d+\)\s|\s*(?P<relative>\d+\.\d{3,})\s)?"
+    r"(?:\[pid\s+(?P<bracket>\d{1,10})(?:<[^>]*>)?\]\s+|(?P<bare>\d{1,10})(?:<[^>]*>)?\s+)?"
+    r"(?:(?P<epoch>\d{9,12}(?:\.\d{1,9})?)\s|(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s)?"
+    r"(?:\(\+\s*\d+\.\d+\)\s|\s*(?P<relative>\d{1,12}\.\d{3,9})\s)?"
     r"(?:\[\s*(?:\d+|[0-9a-f?]{8,16})\]\s)*"
 )
 CALL = re.compile(r"([a-z_][a-z0-9_]*)\(")
 RESUMED = re.compile(r"<\.\.\. ([a-z_][a-z0-9_]*) resumed>")
 EXITED = re.compile(
-    r"\+\+\+ (?:exited with (?P<status>\d+)|killed by (?P<signal>SIG\w+)(?: \(core dumped\))?) \+\+\+"
+    r"\+\+\+ (?:exited with (?P<status>\d{1,10})|killed by (?P<signal>SIG\w+)(?: \(core dumped\))?) \+\+\+"
 )
 NOT_A_CALL = re.compile(r"---.*---$|\+\+\+ .*\+\+\+$|strace: |/?\S*strace: Process \d+")
 STACK = re.compile(r" > (?P<frame>.+?)(?: \[0x[0-9a-f]+\].*)?$")
@@ -35,11 +35,11 @@ TOKEN = re.compile(
     r"|[()\[\]{},]",
     re.S,
 )
-RESULT = re.compile(r"\s*=\s+(?P<value>-?\d+|0x[0-9a-f]+|\?)")
+RESULT = re.compile(r"\s*=\s+(?P<value>0x[0-9a-f]+|-?\d{1,20}|\?)")
 RETURNED_PATH = re.compile(r"<((?:->|[^<>]|<[^<>]*>)*)>")
-ERRNO = re.compile(r"\s+(?P<name>ERRNO_(?P<number>\d+)|E[A-Z0-9]+)(?:\s+\((?P<text>(?:[^()]|\([^()]*\))*)\))?")
+ERRNO = re.compile(r"\s+(?P<name>ERRNO_(?P<number>\d{1,5})|E[A-Z0-9]+)(?:\s+\((?P<text>(?:[^()]|\([^()]*\))*)\))?")
 DURATION = re.compile(r"<(\d+\.\d+)>\s*$")
-STATUS = re.compile(r"NvStatus=(0x[0-9a-fA-F]+|\d+)")
+STATUS = re.compile(r"NvStatus=(0x[0-9a-fA-F]+|\d{1,10}\b)")
 DETAIL = re.compile(r"\b(?:class|cmd)=0x[0-9a-fA-F]+")
 ARGUMENT_NAME = re.compile(r"[a-z_][a-z0-9_]*(?:=|: )")
 
@@ -105,11 +105,11 @@ def parse_call(text: str, head: Head, file: str, line: int) -> Call | None:
         args=tuple(map(strip_name, arguments)),
         time=head.time,
         duration=float(duration[1]) if duration else None,
-        result=None if value == "?" else int(value, 0),
+        result=None if value == "?" else int(value, 16 if value.startswith("0x") else 10),
         opened=opened[1] if opened else None,
         errno=(linux_name(int(error["number"])) if error["number"] else error["name"]) if error else None,
         errno_text=error["text"] if error else None,
-        status=int(status[1], 0) if status else None,
+        status=int(status[1], 16 if status[1].startswith("0x") else 10) if status else None,
         detail=detail[0] if detail else "",
         injected="(INJECTED)" in rest,
     )

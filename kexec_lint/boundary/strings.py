@@ -7,7 +7,7 @@ import re
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b", "e": "\x1b"}
 ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.S)
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\.\.\.)?', re.S)
-DESCRIPTOR = re.compile(r"(-?\d+)(?:<((?:->|[^<>]|<[^<>]*>)*)>)?")
+DESCRIPTOR = re.compile(r"(-?\d{1,10}(?!\d))(?:<((?:->|[^<>]|<[^<>]*>)*)>)?")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 

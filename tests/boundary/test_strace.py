@@ -4,16 +4,23 @@
 
 from __future__ import annotations
 
+import json
+import random
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kexec_lint.boundary import logs, strace
+from kexec_lint.boundary import logs, strace, text
 from kexec_lint.boundary.dialects import parse_gvisor, parse_perf, parse_truss
 from kexec_lint.boundary.events import Call, Exit, Printed
+from kexec_lint.boundary.records import report_record
+from kexec_lint.boundary.timeline import chrome_trace, page
 from kexec_lint.boundary.verdicts import judge
+
+DATA = Path(__file__).parent / "data"
 
 
 def calls(text: str) -> list[Call]:
@@ -179,6 +186,45 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         list(parser(text.split("\n"), "log", 0))
 
 
+def test_damaged_logs_are_read_all_the_same() -> None:
+    """Lines of recorded logs, cut, joined and sprinkled; the report must come out in every form."""
+    names = ["h200-oom.log.gz", "strace-stderr.log", "perf-trace.log", "ff"]
+    lines = [
+        line
+        for name in names
+        for path in logs.expand([str(DATA / name)])
+        for line in logs.text_of(path).split("\n")
+        if line
+    ]
+    chance = random.Random(7)
+    for _ in range(150):
+        rows = []
+        for row in chance.choices(lines, k=15):
+            a, b = sorted((chance.randrange(len(row) + 1), chance.randrange(len(row) + 1)))
+            rows.append(
+                chance.choice(
+                    [row, row[:a], row[:a] + row[b:], row[:a] + chance.choice('"<>()[]{}\\,=-0x9²') * 3 + row[a:]]
+                )
+            )
+        report = judge(logs.read_lines(rows, "log"))
+        assert list(text.lines(report, everything=True))
+        json.dumps([report_record(report), chrome_trace(report)])
+        assert page(report)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "9" * 5000 + " close(3) = 0",
+        "close(3) = " + "9" * 5000,
+        "ioctl(" + "9" * 5000 + ", X, 0) = 0",
+        "close(3) = 026087",
+    ],
+)
+def test_numbers_of_any_length(line: str) -> None:
+    judge(logs.read_lines([line], "log"))
+
+
 HOSTILE = {
     "open brackets": "ioctl(" + "(" * 1_000_000,
     "open strings": 'write(2, "' + '\\"' * 500_000,
@@ -202,8 +248,8 @@ def test_one_hostile_line_costs_as_much_as_reading_it(name: str) -> None:
 
         return min(once(), once())
 
-    text = HOSTILE[name]
-    whole, quarter = seconds(text), seconds(text[: len(text) // 4])
+    hostile = HOSTILE[name]
+    whole, quarter = seconds(hostile), seconds(hostile[: len(hostile) // 4])
     assert whole < 2.0
     assert whole < 12 * quarter + 0.1  # linear: four times the text, about four times the time
 
