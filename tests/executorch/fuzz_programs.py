@@ -1,7 +1,7 @@
 """Reads mutated program files: `python fuzz_programs.py [COUNT] [SEED]`. No crash, no hang, bounded memory.
 
-Each mutant is read in this process under a limit of time and of memory: a FormatError or a Program is right, anything
-else ends the run with the mutant's number and its bytes in a file.
+Each mutant is read in this process under a limit of time and of memory: a FormatError or a Program is right,
+anything else ends the run with the mutant's number and its bytes in a file.
 """
 
 from __future__ import annotations
@@ -123,5 +123,6 @@ if __name__ == "__main__":
     slowest, most = run(count, seed)
     taken = time.perf_counter() - began
     print(
-        f"{count} mutants in {taken:.0f} s: slowest {slowest * 1000:.1f} ms, {most:.0f} bytes held per byte at most"
+        f"{count} mutants in {taken:.0f} s: slowest {slowest * 1000:.1f} ms, {most:.0f} bytes held per "
+        "byte at most"
     )
