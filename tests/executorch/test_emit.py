@@ -36,59 +36,21 @@ TABLE = [
     ("unknown", {"aten::addd.out": EXACT}, {"aten::addd.out": ["default"]}, DEFAULT, set()),
     ("all overloads", {"aten::add": {}}, {"aten::add.out": ["default"]}, DEFAULT, {"aten::add.out"}),
     ("overloads off", {"aten::add": EXACT}, {"aten::add.out": ["default"]}, DEFAULT, set()),
-    ("special match", {"aten::relu.out": EXACT}, {"aten::relu.out": ["v1/6;0|6;0|6;0"]}, SPECIAL,
-    {"aten::relu.out"}),
+    (
+        "special match",
+        {"aten::relu.out": EXACT},
+        {"aten::relu.out": ["v1/6;0|6;0|6;0"]},
+        SPECIAL,
+        {"aten::relu.out"},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("name", "operators", "metadata", "available", "expected"), TABLE, ids=lambda v:
-str(v)[:20]
-
-
-
-) def test_emitted(name:
-str, operators: Any, metadata: Any, available: Any, expected: set[str]) -> None: emission = emit(selection(operators,
-metadata), available
-
-
-
-
-
-
-
-
-
-
-) assert
-set(emission.kernels) == expected assert
-emission.failures
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-    == []
+@pytest.mark.parametrize(("name", "operators", "metadata", "available", "expected"), TABLE)
+def test_emitted(name: str, operators: Any, metadata: Any, available: Any, expected: set[str]) -> None:
+    emission = emit(selection(operators, metadata), available)
+    assert set(emission.kernels) == expected, name
+    assert emission.failures == []
 
 
 @pytest.mark.parametrize(

@@ -169,246 +169,28 @@ LINKED = [
     ("target_link_libraries(app portable_ops_lib)", True),
     ("target_link_libraries(app PRIVATE -Wl,--whole-archive portable_ops_lib -Wl,--no-whole-archive)", False),
     ("target_link_libraries(app PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,portable_ops_lib>)", False),
-    ("executorch_target_link_options_shared_lib(portable_ops_lib)\ntarget_link_libraries(app portable_ops_lib)",
-    False), ("target_link_options(app PRIVATE -Wl,-force_load,lib/libportable_ops_lib.a)\n"
-     "target_link_libraries(app portable_ops_lib)", False),
+    (
+        "executorch_target_link_options_shared_lib(portable_ops_lib)\ntarget_link_libraries(app portable_ops_lib)",
+        False,
+    ),
+    (
+        "target_link_options(app PRIVATE -Wl,-force_load,lib/libportable_ops_lib.a)\n"
+        "target_link_libraries(app portable_ops_lib)",
+        False,
+    ),
     ("find_package(executorch REQUIRED)\ntarget_link_libraries(app portable_ops_lib)", False),
-    ("find_package(executorch REQUIRED)\nadd_library(portable_ops_lib STATIC IMPORTED)\n"
-     "target_link_libraries(app portable_ops_lib)", True),
+    (
+        "find_package(executorch REQUIRED)\nadd_library(portable_ops_lib STATIC IMPORTED)\n"
+        "target_link_libraries(app portable_ops_lib)",
+        True,
+    ),
     ("target_link_libraries(app executorch executorch_kernels)", False),
-    ("gen_operators_lib(LIB_NAME ops_lib KERNEL_LIBS portable_kernels)\ntarget_link_libraries(app ops_lib)",
-    False),
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-    ("add_library(ops
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-    STATIC
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
- RegisterCodegenUnboxedKernelsEverything.cpp)\ntarget_link_libraries(app
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
- ops)", True), ("add_library(ops SHARED RegisterCodegenUnboxedKernelsEverything.cpp)\ntarget_link_libraries(app ops)", False), ("target_link_libraries(app PRIVATE vulkan_backend)", True),
-]  # fmt: skip
+    ("gen_operators_lib(LIB_NAME o KERNEL_LIBS portable_kernels)\ntarget_link_libraries(app o)", False),
+    ("add_library(o STATIC RegisterCodegenUnboxedKernelsEverything.cpp)\ntarget_link_libraries(app o)", True),
+    ("add_library(o SHARED RegisterCodegenUnboxedKernelsEverything.cpp)\ntarget_link_libraries(app o)", False),
+    ("add_library(custom_ops STATIC mine.cpp)\ntarget_link_libraries(app custom_ops)", False),
+    ("target_link_libraries(app PRIVATE vulkan_backend)", True),
+]
 
 
 @pytest.mark.parametrize(("text", "stripped"), LINKED)
