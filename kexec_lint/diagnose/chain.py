@@ -108,7 +108,8 @@ def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool
     if own[0] is not None and own[0] == knowledge.layer[effect.layer].executor:
         return cause.lines[0][0] <= effect.lines[0][0]  # within one executor the first failing call counts
     if cause.layer == effect.layer:
-        return _weight(knowledge, cause) < _weight(knowledge, effect)
+        late = [d.layer in knowledge.by_id[d.id].follows for d in (cause, effect)]  # by its nature a consequence
+        return late[1] if late[0] != late[1] else _weight(knowledge, cause) < _weight(knowledge, effect)
     return True  # the kernel's log and a loader's complaint may be printed after what they caused
 
 

@@ -109,8 +109,8 @@ def _brief(d: Diagnosis, width: int) -> Iterator[str]:
     numbers = ", ".join(str(number) for number, _ in d.lines[:8]) + (", …" if len(d.lines) > 8 else "")
     lines = f"line{'s' * (len(d.lines) > 1)} {numbers}"
     yield f"  {click.style(d.layer, fg=_COLOURS[d.severity])}  {d.id}  {lines}"
-    if d.lines:
-        yield "    " + click.style(_cut(d.lines[0][1].strip(), width - 4), dim=True)
+    said = d.cause if d.cause.startswith("As ") else d.lines[0][1].strip() if d.lines else ""
+    yield "    " + click.style(_cut(said, width - 4), dim=True)
 
 
 def _wrapped(text: str, width: int, indent: str, following: str | None = None) -> list[str]:

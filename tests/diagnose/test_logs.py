@@ -92,6 +92,12 @@ def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -
             "E 00:00:00.02 executorch:method.cpp:88] Execution of method forward failed with status 0x14\n",
             [("et-missing-operator", True), ("et-error-0x14", False)],
         ),
+        (  # some messages are consequences by their nature
+            "[ 99.123456] NVRM: Xid (PCI:0000:00:06): 43, pid=449, name=python3\n"
+            "RuntimeError: CUDA error: device-side assert triggered\n"
+            "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`\n",
+            [("cuda-device-assert", True), ("xid-43-45", False), ("cuda-stream-consequence", False)],
+        ),
         (  # a permission refused, relabelled by the runtime
             "Unable to open /dev/kfd read-write: Permission denied\n"
             "hsa api call failure at: rocminfo.cc:1148\n"
@@ -124,8 +130,10 @@ def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(knowled
 
 
 def test_a_warning_does_not_explain_a_failure(knowledge: Knowledge) -> None:
-    text = "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend "
-    "and will fall back to run on the CPU.\nValueError: 7\n"
+    text = (
+        "UserWarning: The operator 'aten::nonzero' is not currently supported on the MPS backend "
+        "and will fall back to run on the CPU.\nValueError: 7\n"
+    )
     assert told(knowledge, text) == [("unknown", True), ("backend-fallback-warning", False)]
 
 
