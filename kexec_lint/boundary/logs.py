@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import heapq
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,7 +107,12 @@ def read(paths: Iterable[Path]) -> Trace:
 def text_of(path: Path) -> str:
     """Return a log's text, decompressed if it is gzip. Raises OSError."""
     data = path.read_bytes()
-    return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8", "replace")
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise OSError(errno.EIO, "a damaged gzip file", str(path)) from None
+    return data.decode("utf-8", "replace")
 
 
 def read_lines(stream: Iterable[str], name: str) -> Trace:

@@ -79,6 +79,8 @@ def test_exit_codes(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
     assert read(str(empty)).exit_code == 2
+    empty.write_bytes(b"\x1f\x8b\x08\x00damaged")
+    assert read(str(empty)).exit_code == 2
     empty.write_text("a text that no tracer wrote\n")
     assert read(str(empty)).exit_code == 2
 
