@@ -386,6 +386,13 @@ class _Lowering:
         name = self.text(callee) if callee is not None and callee.type == "identifier" else ""
         if arguments is not None and arguments.has_error and any(c.type == "ERROR" for c in arguments.children):
             self.unread = True
+        kind = (
+            callee.named_children[0] if callee is not None and callee.type == "parenthesized_expression" else None
+        )
+        if kind is not None and kind.type == "identifier" and not self.ref(kind).local:
+            span = self.span(node)  # `(float4)(a, b, c, d)`: the grammar knows no vector types
+            value = items[0] if len(items) == 1 else Group(*span, "comma", tuple(items))
+            return Cast(*span, self.text(kind), False, value)
         if callee is not None and not name:
             items.insert(0, self.expression(callee))
         return Call(*self.span(node), name, tuple(items))

@@ -47,7 +47,7 @@ class Judge:
 
         True is said only where the two indices are understood well enough to name an element of another group.
         """
-        if read.index.unit != write.index.unit:
+        if read.index.unit != write.index.unit or any(self.one_group_launched(guard) for guard in read.guards):
             return None
         ours, theirs = read.index.terms, write.index.terms
         mine, its = self.split(ours), self.split(theirs)
@@ -123,13 +123,13 @@ class Judge:
                     return True
                 if full and number == 1 and amount is None:
                     return True
-                if not full and amount is not None and amount and amount % number == 0 and not its.local:
+                if not full and amount is not None and amount and amount % number == 0:
                     return True
             else:
                 fixed = tuple(term for term in difference if term[0])
                 ratio = divide(fixed, stride)
                 times = constant(ratio) if ratio is not None else None
-                if times and (full or times < 0 or not its.local):
+                if times:
                     return True
         return None
 
@@ -273,6 +273,13 @@ class Judge:
     def one_group(self, guards: tuple[Guard, ...]) -> bool:
         """Say whether conditions let only one group, or one item of the whole range, through."""
         return any(self.selects(guard) for guard in guards)
+
+    def one_group_launched(self, guard: Guard) -> bool:
+        """Say whether a condition holds only when the launch has a single work-group: `get_num_groups(0) == 1`."""
+        compared = self.compared(guard)
+        sizes = {name for atoms, _ in (compared[1] if compared else ()) for name in atoms}
+        equal = compared is not None and compared[0] == ("==" if guard.holds else "!=")
+        return equal and any(name.startswith(("ngrp", "gsz")) for name in sizes)
 
     def selects(self, guard: Guard) -> bool:
         """Say whether a condition is `id == something the same for all`, of group or global ids."""

@@ -65,7 +65,7 @@ def unfold(
     """Yield a condition's nodes, through variables set once in the loop; "" in `seen` if one changes otherwise."""
     for part in nested((node,)):
         yield part
-        if isinstance(part, (Assign, Call)):
+        if isinstance(part, Assign) or (isinstance(part, Call) and not part.name.startswith("get_")):
             seen.add("")
         if isinstance(part, Ref) and counts.get(part.key):
             if counts[part.key] == 1 and part.key in values and part.key not in seen:

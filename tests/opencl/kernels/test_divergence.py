@@ -74,6 +74,40 @@ BODIES = {
     if(l0<get_local_size(0)) barrier(CLK_LOCAL_MEM_FENCE);
     if (g<get_global_size(0)) barrier(CLK_LOCAL_MEM_FENCE);
 """,
+    "continue": """
+    for(int i=0;i<n;i++){ if(l0==i) continue;
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "tree bad": """
+    for(int s=1;s<ls;s*=2){ if(l0%(2*s)==0){ l[l0]+=l[l0+s];
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }}
+""",
+    "group switch": """
+    switch(grp){case 0: barrier(CLK_LOCAL_MEM_FENCE); break; default: break;}
+""",
+    "tile cond": """
+    if(l[0]>1) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "tile cond lid": """
+    if(l[l0]>1)
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+""",
+    "size cond": """
+    if(ls>64) barrier(CLK_LOCAL_MEM_FENCE); while(n-->0) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "ternary flag": """
+    int active = g<n ? 1 : 0; if(active)
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+""",
+    "vote": """
+    if(work_group_any(l0<n)) barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "private array": """
+    int a[4]; for(int i=0;i<4;i++) a[i]=n+i; if(a[1]) barrier(CLK_LOCAL_MEM_FENCE); a[2]=l0; if(a[2])
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+""",
 }
 
 WHOLE = {
@@ -107,6 +141,24 @@ WHOLE = {
     __kernel void k(__global float*v,int n){ if(get_local_id(0)<n) {
     SYNC; // expect: OCL402
     }}
+""",
+    "ret in helper": """
+    int f(int x){ if(x>3) return 1; return 0;}
+    __kernel void k(int n,__local int*l){ if(f(n)) barrier(CLK_LOCAL_MEM_FENCE); if(f(get_local_id(0)))
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "vec": """
+    __kernel void k(__global int*v,int n){ int2 p=(int2)(get_global_id(0),get_group_id(0));
+    if(p.y>n) barrier(CLK_LOCAL_MEM_FENCE); if(p.x>n)
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
+    "out ptr": """
+    void ids(int *a,int *b){*a=get_local_id(0);*b=get_group_id(0);}
+    __kernel void k(int n){ int a,b; ids(&a,&b); if(b>n) barrier(CLK_LOCAL_MEM_FENCE); if(a>n)
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
 """,
 }
 

@@ -273,6 +273,84 @@ BODIES = {
     barrier(CLK_GLOBAL_MEM_FENCE);
     float4 q=vload4(g,v);
 """,
+    "device scope": """
+    v[g]=1;
+    work_group_barrier(CLK_GLOBAL_MEM_FENCE, memory_scope_device);
+    w[g]=v[g+1]; // expect: OCL401
+""",
+    "alias": """
+    __global float *p=v+g; *p=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=p[-1]; // expect: OCL401
+""",
+    "direct": """
+    v[get_group_id(0)*get_local_size(0)+get_local_id(0)]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[get_group_id(0)*get_local_size(0)+get_local_id(0)+1]; // expect: OCL401
+""",
+    "software barrier": """
+    atomic_inc((__global int*)v);
+    while(v[0]<get_num_groups(0)) // expect: OCL401
+    barrier(CLK_GLOBAL_MEM_FENCE);
+""",
+    "transpose": """
+    int x=get_global_id(0),y=get_global_id(1); v[y*n+x]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[y*n+x]=v[x*n+y]; // expect: OCL401
+""",
+    "lid reversed": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g-l0+(ls-1-l0)];
+""",
+    "slice loop": """
+    for(int i=l0;i<m;i+=ls) v[grp*m+i]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for(int i=0;i<m;i++) w[g]+=v[grp*m+i];
+""",
+    "one group guard": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if(get_num_groups(0)==1) w[g]=v[g+1];
+""",
+    "one group guard2": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if(get_local_size(0)==get_global_size(0)) { for(int i=0;i<n;i++) w[g]+=v[i]; }
+""",
+    "modulo guard": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if(g%ls!=0) w[g]=v[g-1];
+""",
+    "return lid": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if(l0!=0) return; float s=0; for(int i=0;i<ls;i++) s+=v[grp*ls+i]; w[grp]=s;
+""",
+    "histogram": """
+    atomic_inc((__global int*)&v[idx[g]]);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g];
+""",
+    "next group slice": """
+    v[grp*m+l0]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[(grp+1)*m+l0]; // expect: OCL401
+""",
+    "copy out": """
+    __local float t[64]; t[l0]=v[g];  barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=t[63-l0]; v[g]=0;
+""",
+    "read only other": """
+    float a=v[g+1];  barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=a;
+""",
+    "swap neighbours": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g^1];
+""",
 }
 
 WHOLE = {
