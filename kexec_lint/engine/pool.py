@@ -130,6 +130,7 @@ def scan(job: Job) -> Outcome:
     """Run one executor on one file, on a stack deep enough for deeply nested code. Raises nothing."""
     outcome = Outcome()
     began = time.perf_counter()
+    gc.disable()  # the collector would walk the cached modules again and again
     limit = sys.getrecursionlimit()
     previous = threading.stack_size(_STACK)
     try:
@@ -142,6 +143,8 @@ def scan(job: Job) -> Outcome:
     finally:
         threading.stack_size(previous)
         sys.setrecursionlimit(limit)
+        gc.collect(0)
+        gc.enable()
     outcome.seconds = time.perf_counter() - began
     return outcome
 
