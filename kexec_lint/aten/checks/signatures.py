@@ -352,7 +352,7 @@ def _wrong_return(kind: str, wanted: int, optional: list[bool], returns: tuple[A
         return "this returns None" if wanted and not all(optional) else None
     name, _, number = kind.partition(":")
     if not wanted:
-        return "this returns a value"
+        return None if kind == "unknown" else "this returns a value"
     if name not in ("tuple", "list") or not number:
         return None
     if wanted == 1:

@@ -385,7 +385,9 @@ class _Reader:
             if origin:
                 self.event("touches-data", node, origin.parameter, f"{name}()")
         if name.startswith("torch._check"):
-            self.event("checks-size", node)
+            own = {p.arg for p in ast.walk(self.node) if isinstance(p, ast.arg)}
+            if any(isinstance(n, ast.Name) and n.id not in own | {"torch"} for a in node.args for n in ast.walk(a)):
+                self.event("checks-size", node)  # of a value computed here: an unbacked size
         self.operators(node, name)
         self.purity(node, name)
 
@@ -509,11 +511,12 @@ class _Reader:
             self.event("returns", node, "none", "return" if value is None else "return None")
             return
         items = list(value.elts) if isinstance(value, (ast.Tuple, ast.List)) else [value]
-        shape = f"tuple:{len(items)}" if isinstance(value, ast.Tuple) else "list" if len(items) != 1 else "value"
+        known = isinstance(value, (ast.BinOp, ast.Compare, ast.Constant)) or self.value_of(value) is not None
+        shape = f"tuple:{len(items)}" if isinstance(value, ast.Tuple) else "value" if known else "unknown"
         if isinstance(value, ast.List):
             shape = f"list:{len(items)}"
         if isinstance(value, ast.Tuple) and any(isinstance(i, ast.Starred) for i in items):
-            shape = "value"
+            shape = "unknown"
         self.event("returns", node, shape)
         for index, item in enumerate(items):
             origin = self.origin(item)

@@ -31,7 +31,7 @@ class Libraries:
         self.module = module
         self.project = project
         self.facts = facts
-        self.names: dict[tuple[ast.AST, str], Library] = {}
+        self.names: dict[tuple[ast.AST, str], list[tuple[int, Library]]] = {}
         self.attributes: dict[str, Library] = {}
         self.imported: dict[str, Library | None] = {}
         for call in module.calls:
@@ -42,7 +42,7 @@ class Libraries:
         library = read_library(self.module, call)
         parent = self.module.parents.get(call)
         if isinstance(parent, ast.withitem) and isinstance(parent.optional_vars, ast.Name):
-            self.names[(self.module.scope(call), parent.optional_vars.id)] = library
+            self._name(self.module.scope(call), parent.optional_vars.id, call, library)
         targets: list[ast.expr] = []
         if isinstance(parent, ast.Assign):
             targets = parent.targets
@@ -53,7 +53,7 @@ class Libraries:
                 scope = self.module.scope(call)
                 if _is_global(scope, target.id):
                     scope = self.module.tree
-                self.names[(scope, target.id)] = library
+                self._name(scope, target.id, call, library)
             elif isinstance(target, ast.Attribute):
                 self.attributes[target.attr] = library
         dies = "" if self._is_scoped(call) else self._dies(call, targets, parent)
@@ -67,6 +67,9 @@ class Libraries:
                 )
             )
 
+    def _name(self, scope: ast.AST, name: str, call: ast.Call, library: Library) -> None:
+        self.names.setdefault((scope, name), []).append((call.lineno, library))
+
     def _is_scoped(self, call: ast.Call) -> bool:
         return self.module.dotted(call.func) == SCOPED
 
@@ -79,9 +82,11 @@ class Libraries:
         if not isinstance(node, ast.Name):
             return None
         for scope in self.module.scopes(node):
-            found = self.names.get((scope, node.id))
-            if found is not None:
-                return found
+            bound = self.names.get((scope, node.id))
+            if bound is not None:
+                # In its own scope the last binding before the use counts, elsewhere the last of all.
+                before = [x for row, x in bound if row <= node.lineno] if scope is self.module.scope(node) else []
+                return (before or [x for _, x in bound])[-1]
             if node.id in parameters(scope):
                 return self._from_callers(scope, node.id)
         return self._from_import(node.id)
@@ -97,7 +102,7 @@ class Libraries:
         for call in self.module.calls:
             if isinstance(call.func, ast.Name) and call.func.id == scope.name:
                 given = argument(call, position, name)
-                library = self.names.get((self.module.tree, given.id)) if isinstance(given, ast.Name) else None
+                library = self.find(given) if isinstance(given, ast.Name) and given.id != name else None
                 if library is None:
                     return None
                 found.add(library)

@@ -58,7 +58,7 @@ class Uses:
             for node in self.module.nodes
             if isinstance(node, (ast.Attribute, ast.Name)) and self.operator(node)
         }
-        for scope in scopes:
+        for scope in sorted(scopes, key=lambda s: getattr(s, "lineno", 0)):
             for body in _bodies(self.module, scope):
                 Devices(self.module, self.visit).body(body)
         for node in self.module.nodes:
@@ -69,6 +69,7 @@ class Uses:
         for call in self.module.calls:
             if self.module.dotted(call.func) in LOADERS or _is_extension_load(self.module, call):
                 self.facts.loads.append(ast.unparse(call)[:80])
+        self.facts.calls.sort(key=lambda call: (call.at.row, call.at.column))
         if self.facts.calls or self.facts.implementations or self.facts.definitions:
             self.imports()
 

@@ -1,0 +1,253 @@
+// case: definitions and implementations
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.def("g(Tensor x) -> Tensor");  // expect: ATN201
+  m.def("h(Tensor x) -> Tensor", &f);
+  m.def("i(Tensor x) -> Tensor", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(f)));
+  m.def("j(Tensor x) -> Tensor");
+  m.impl("j", torch::kCUDA, &f);
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("f", TORCH_FN(f));
+  m.impl("m1::k", TORCH_FN(f));  // expect: ATN202
+}
+// case: kernels behind a build flag
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) {
+  m.def("f(Tensor x) -> Tensor");
+}
+#ifdef WITH_CUDA
+TORCH_LIBRARY_IMPL(m1, CUDA, m) {
+  m.impl("f", &f);
+}
+#endif
+// case: fragment of another library's namespace
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY_FRAGMENT(m1, m) {
+  m.def("f(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("other", &f);
+}
+// case: macros and helpers
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+static void more(torch::Library& m) { m.def("g(Tensor x) -> Tensor"); }
+TORCH_LIBRARY(m1, m) {
+  m.def("f(Tensor x) -> Tensor");
+  more(m);
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("f", &f);
+  m.impl("g", &f);
+}
+TORCH_LIBRARY(m2, m) {
+  m.def("f(Tensor x) -> Tensor");
+  REGISTER_KERNELS(m);
+}
+TORCH_LIBRARY_EXPAND(TORCH_EXTENSION_NAME, ops) {
+  ops.def("f(Tensor x) -> Tensor");
+  ops.impl("f", torch::kCPU, &f);
+}
+// case: two blocks
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor", &f); }
+TORCH_LIBRARY(m1, m) { m.def("g(Tensor x) -> Tensor", &f); }  // expect: ATN203
+// case: two blocks of which one is compiled
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+#ifdef FAST
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor", &f); }
+#else
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor", &f); }
+#endif
+// case: composite that reaches memory through a helper
+#include <torch/library.h>
+static void loop(const at::Tensor& x, at::Tensor& y) {
+  TORCH_CHECK(x.scalar_type() == at::kFloat);
+  const float* a = x.data_ptr<float>();
+  y.data_ptr<float>()[0] = a[0];
+}
+at::Tensor f(const at::Tensor& x) {
+  auto y = at::empty_like(x);
+  loop(x, y);
+  return y;
+}
+at::Tensor g(const at::Tensor& x) { return at::relu(x).sum(); }
+TORCH_LIBRARY(m1, m) {
+  m.def("f(Tensor x) -> Tensor", &f);  // expect: ATN204
+  m.def("g", &g);
+  m.def("version() -> int", []() -> int64_t { return 3; });
+}
+// case: types
+#include <torch/library.h>
+at::Tensor a(const at::Tensor& x, int k) { return x; }  // expect: ATN205
+at::Tensor b(const at::Tensor& x, double k) { return x; }  // expect: ATN205
+at::Tensor c(at::TensorList xs, std::optional<double> k) { return xs[0]; }
+at::Tensor d(const at::Tensor& x) { return x; }  // expect: ATN205
+at::Tensor e(const at::Tensor& x, const std::string& s, c10::string_view t, bool f, const std::vector<int64_t>& n) {
+  return x;
+}
+at::Tensor g(const std::optional<at::Tensor>& x, at::ScalarType d, c10::SymInt n) { return *x; }
+TORCH_LIBRARY(m1, m) {
+  m.def("a(Tensor x, int k) -> Tensor");
+  m.def("b(Tensor x, int k) -> Tensor");
+  m.def("c(Tensor[] xs, float? k) -> Tensor");
+  m.def("d(Tensor x, int k) -> Tensor");
+  m.def("e(Tensor x, str s, str t, bool f, int[] n) -> Tensor");
+  m.def("g(Tensor? x, ScalarType d, SymInt n) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("a", &a);
+  m.impl("b", &b);
+  m.impl("c", &c);
+  m.impl("d", &d);
+  m.impl("e", &e);
+  m.impl("g", &g);
+}
+// case: writes
+#include <torch/library.h>
+void a(at::Tensor& x, const at::Tensor& y) {
+  x.add_(y);  // expect: ATN205
+}
+void b(at::Tensor& x, const at::Tensor& y) { x.add_(y); }
+at::Tensor c(at::Tensor x) {
+  x = x.clone();
+  x.add_(1);
+  return x;
+}
+TORCH_LIBRARY(m1, m) {
+  m.def("a(Tensor x, Tensor y) -> ()");
+  m.def("b(Tensor(a!) x, Tensor y) -> ()");
+  m.def("c(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("a", &a);
+  m.impl("b", &b);
+  m.impl("c", &c);
+}
+// case: dtypes
+#include <ATen/ATen.h>
+#include <torch/library.h>
+at::Tensor a(const at::Tensor& x) {
+  return at::scalar_tensor(x.data_ptr<float>()[0]);  // expect: ATN207
+}
+at::Tensor b(const at::Tensor& x) {
+  CHECK_INPUT(x);
+  return at::scalar_tensor(x.data_ptr<float>()[0]);
+}
+at::Tensor c(const at::Tensor& x, const at::Tensor& index) {
+  auto out = at::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "c", [&] {
+    out.data_ptr<scalar_t>()[0] = x.data_ptr<scalar_t>()[index.data_ptr<int64_t>()[0]];
+  });
+  return out;
+}
+at::Tensor d(const at::Tensor& x) {
+  auto y = x.to(at::kFloat).contiguous();
+  return at::scalar_tensor(y.data_ptr<float>()[0]);
+}
+at::Tensor e(const at::Tensor& x) {
+  auto out = at::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "e", [&] { run<scalar_t>(x, out); });  // expect: ATN207
+  return out;
+}
+TORCH_LIBRARY(m1, m) {
+  m.def("a(Tensor x) -> Tensor");
+  m.def("b(Tensor x) -> Tensor");
+  m.def("c(Tensor x, Tensor index) -> Tensor");
+  m.def("d(Tensor x) -> Tensor");
+  m.def("e(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("a", &a);
+  m.impl("b", &b);
+  m.impl("c", &c);
+  m.impl("d", &d);
+}
+TORCH_LIBRARY_IMPL(m1, CUDA, m) {
+  m.impl("e", &e);
+}
+// case: launches
+// file: k.cu
+#include <ATen/ATen.h>
+__global__ void k(float* x) { x[0] = 1; }
+void a(at::Tensor& x) {
+  auto stream = at::cuda::getCurrentCUDAStream();
+  k<<<1, 1, 0, stream>>>(x.data_ptr<float>());  // expect: ATN209
+}
+void b(at::Tensor& x) {
+  k<<<1, 1>>>(x.data_ptr<float>());  // expect: ATN209
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void c(at::Tensor& x) {
+  k<<<dim3(1, 2), dim3(1), 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
+  AT_CUDA_CHECK(cudaGetLastError());
+}
+void launcher(float* x, cudaStream_t s) { k<<<1, 1, 0, s>>>(x); }
+// case: fallthrough
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) {
+  m.def("f(Tensor x) -> Tensor");
+  m.def("g(Tensor(a!) x) -> ()");
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("f", &f);
+  m.impl("g", [](at::Tensor& x) { x.zero_(); });
+}
+TORCH_LIBRARY_IMPL(m1, Autograd, m) {
+  m.impl("f", torch::CppFunction::makeFallthrough());  // expect: ATN210
+  m.impl("g", torch::CppFunction::makeFallthrough());
+}
+// case: pybind
+// file: p.cpp
+#include <torch/extension.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+int64_t version() { return 3; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("f", &f, "doc");  // expect: ATN206
+  m.def("version", &version);
+}
+// case: build beside
+// file: setup.py
+from torch.utils.cpp_extension import CUDAExtension
+ext = CUDAExtension("m1", ["csrc/a.cpp", "csrc/b.cu"])
+// file: csrc/a.cpp
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(m1, CUDA, m) { m.impl("f", &f); }
+// file: csrc/c.cu
+#include <torch/library.h>
+at::Tensor f2(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY_IMPL(m1, CUDA, m) { m.impl("f", &f2); }  // expect: ATN208
+// case: build by pattern
+// file: setup.py
+from glob import glob
+from torch.utils.cpp_extension import CUDAExtension
+ext = CUDAExtension("m1", glob("csrc/*.cu") + ["a.cpp"])
+// file: csrc/c.cu
+#include <torch/library.h>
+at::Tensor f2(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY_IMPL(m1, CUDA, m) { m.impl("f", &f2); }
+// case: raw strings, concatenation and old registrations
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) {
+  m.def(R"(f(Tensor x) -> Tensor)");
+  m.def("g(Tensor x"
+        ") -> Tensor");
+  m.def(TORCH_SELECTIVE_SCHEMA("h(Tensor x) -> Tensor"));
+}
+TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("f", &f);
+  m.impl(TORCH_SELECTIVE_NAME("g"), &f);
+  m.impl("m1::h", &f);
+}
+static auto registry = torch::RegisterOperators("m2::f", &f);
