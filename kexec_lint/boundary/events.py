@@ -53,7 +53,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Printed:
-    """A line of the log that no tracer wrote: output of the program, mixed in."""
+    """A line that no tracer wrote: output of the program, mixed into a log, or heard on its own (`file` stderr)."""
 
     file: str
     line: int

@@ -39,9 +39,9 @@ def said(trace: Trace) -> list[Said]:
     lines: list[Said] = []
     for index, event in enumerate(trace.events):
         if isinstance(event, Printed):
-            lines.append(
-                Said(index, event.time, event.tid, trace.process(event.tid), "output", plain(event.text), False)
-            )
+            heard = "stderr" if event.file == "stderr" else "output"
+            process = trace.process(event.tid)
+            lines.append(Said(index, event.time, event.tid, process, heard, plain(event.text), False))
         if not isinstance(event, Call):
             continue
         stream = _stream(event, table) if event.name in WRITES and event.args else None
