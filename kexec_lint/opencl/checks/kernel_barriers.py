@@ -41,10 +41,10 @@ class KernelIssue:
 
 @lru_cache(maxsize=256)
 def kernel_issues(text: str) -> tuple[KernelIssue, ...]:
-    """Return the issues of every kernel of an OpenCL C text, by place. Never raises for any text."""
+    """Return the issues of every kernel of an OpenCL C text by place, one of a code for a line. Never raises."""
     if "kernel" not in text or not any(word in text for word in ("barrier", "mem_fence", "while", "for")):
         return ()
-    found: dict[tuple[str, tuple[int, int]], KernelIssue] = {}
+    found: dict[tuple[str, int], KernelIssue] = {}
     seen: set[tuple[str, ...]] = set()
     steps = 0
     for unit in read_units(text)[0]:
@@ -64,7 +64,7 @@ def kernel_issues(text: str) -> tuple[KernelIssue, ...]:
                 continue
             steps += walk.steps
             for issue in (*_divergence(walk), *_not_global(walk), *_polling(walk)):
-                found.setdefault((issue.code, issue.span), issue)
+                found.setdefault((issue.code, text.count("\n", 0, issue.span[0])), issue)
     return tuple(sorted(found.values(), key=lambda issue: (issue.span, issue.code)))
 
 
@@ -163,6 +163,7 @@ def _not_global(walk: Walk) -> Iterator[KernelIssue]:
     judge = Judge(walk.algebra)
     judge.size = walk.required[0] if walk.required is not None else None
     done: set[tuple[int, int]] = set()
+    early: set[tuple[int, int]] = set()
     for root in sorted(walk.globals):
         touching = [(i, e) for i, e in enumerate(walk.events) if e.root == root]
         writes = _distinct([(i, e) for i, e in touching if e.kind == "write"], joins)
@@ -182,6 +183,9 @@ def _not_global(walk: Walk) -> Iterator[KernelIssue]:
                 barrier = next((walk.events[k] for k in between if _joins(walk.events[k], read, write)), None)
                 if barrier is None or _exclusive(read, write) or _own(judge, read, i, writes):
                     continue
+                if i < j and (barrier.start, write.start) in early:  # said once of a write that comes too early
+                    continue
+                early.add((barrier.start, write.start))
                 done.add((read.start, read.end))
                 yield _foreign_read(walk, read, write, barrier, later=i > j)
                 break

@@ -194,7 +194,7 @@ BODIES = {
 """,
     "pingpong": """
     __global float*a=v; __global float*b=w; for(int t=0;t<n;t++){
-    b[g]=a[g-1]+a[g+1]; // expect: OCL401, OCL401
+    b[g]=a[g-1]+a[g+1]; // expect: OCL401
     barrier(CLK_GLOBAL_MEM_FENCE);
     __global float*q=a;a=b;b=q;}
 """,
