@@ -171,7 +171,8 @@ def new_array(
 ) -> Object:
     """Return a new Array with storage of its own and an empty list of events."""
     memory = g.Memory(name, "array", known=True, created=m.site(span), initialised=initialised, tracked=True)
-    return m.object("array", span, name, memory, queue_value=queue, event_list=m.list_of(()))
+    before = bool(m.scratch)  # made by a constructor or an imported module, not by the entry point
+    return m.object("array", span, name, memory, queue_value=queue, event_list=m.list_of(()), before=before)
 
 
 def storage(array: Object) -> Object:
@@ -209,8 +210,13 @@ def pending_before(array: AbstractValue) -> Unknown:
 
 
 def token(array: AbstractValue) -> AbstractValue:
-    """Return a value that stands for an Array in the keys of unknown values."""
-    return Unknown(("before", id(array.model))) if isinstance(array, Object) else array
+    """Return a value that stands for an Array in the keys of unknown values.
+
+    One that the entry point makes itself stands for itself: all that happens to it is seen.
+    """
+    if isinstance(array, Object) and array.state.get("before"):
+        return Unknown(("before", id(array.model)))
+    return array
 
 
 def events_of(m: Machine, arrays: Iterable[AbstractValue]) -> AbstractValue:
