@@ -14,14 +14,16 @@ from kexec_lint.executorch.keys import SCALAR_TYPES, key_dtypes, namespace
 from kexec_lint.executorch.registration import Kernel, Kind, Part, Registered, Selected, place
 from kexec_lint.findings import Location
 
+_SMALLEST_LIBRARY = 170
+
 
 @dataclass
 class Build:
     """One build, ready to be compared with models.
 
     `registered` is operator → its registrations; `complete` is False where a part could not be resolved, so that a
-    missing operator is no proof. `selective` is False where a whole kernel library is in: nothing is unneeded
-    then.
+    missing operator is no proof; `open` says that nothing tells what is registered. `selective` is False where a
+    whole kernel library is in: nothing is unneeded then.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Build:
     available: dict[str, Kernel] = field(default_factory=dict)
     custom_known: bool = False
     complete: bool = True
+    open: bool = False
     selective: bool = False
     prim: frozenset[str] = frozenset()
     backends: dict[str, Location] = field(default_factory=dict)
@@ -53,7 +56,7 @@ class Build:
 
     def has(self, operator: str) -> bool:
         """Return whether some kernel of the operator is registered."""
-        return operator in self.registered or operator in self.prim
+        return self.open or operator in self.registered or operator in self.prim
 
     @property
     def generated(self) -> dict[str, list[Registered]]:
@@ -108,11 +111,21 @@ def assemble(
     if dtype_selective and build.dtype_selective is None:
         build.dtype_selective = flag
     _dtypes(build)
-    # A build that holds a whole kernel library was not selected operator by operator.
-    portable = {operator for operator in release.portable if operator.startswith("aten::")}
-    if portable <= build.registered.keys():
+    if build.selective and _holds_a_library(build):
         build.selective = False
+    says = any(part.kind is not Kind.SETTINGS or part.broken for part in parts) or bool(build.registered)
+    if not says:
+        build.open = True
+        build.complete = False
+        build.notes.append(f"{name}: nothing says which operators are registered")
     return build
+
+
+def _holds_a_library(build: Build) -> bool:
+    """Return whether the whole portable library of some release is in: that was not selected one by one."""
+    if len(build.registered) < min(_SMALLEST_LIBRARY, len(build.release.portable)):
+        return False
+    return any(tables.load(version).portable <= build.registered.keys() for version in tables.RELEASES)
 
 
 def _kernels(build: Build) -> None:

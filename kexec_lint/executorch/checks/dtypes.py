@@ -127,8 +127,12 @@ def ineffective(build: Build, programs: list[Program]) -> Iterator[Finding]:
 
 
 def _entry(build: Build, operator: str) -> Location:
-    """Return the line of the operator's keys in the selection."""
+    """Return the line of the operator's keys in the selection, or the line that asks for dtype selection.
+
+    A selection that is made from a model has no line of its own.
+    """
+    asked = build.dtype_selective
     for entry in build.selection:
-        if entry.operator == operator:
+        if entry.operator == operator and not (asked and entry.at.filename.endswith((".pte", ".bpte"))):
             return entry.keys_at or entry.at
-    return build.dtype_selective or (build.parts[0].at if build.parts else place(build.name))
+    return asked or (build.parts[0].at if build.parts else place(build.name))

@@ -35,7 +35,7 @@ def operators(program: Program, build: Build) -> Iterator[Finding]:
             operator=operator,
             model=program.path,
             build=build.name,
-            confidence=Confidence.CERTAIN if build.complete else Confidence.LIKELY,
+            confidence=Confidence.CERTAIN if build.complete else Confidence.POSSIBLE,
         )
         space = namespace(operator)
         if space != "aten" and operator not in build.available:
@@ -114,6 +114,7 @@ def _custom(program: Program, build: Build, operator: str, space: str) -> Findin
         message,
         listed or build.at,
         help=help_,
+        confidence=Confidence.CERTAIN if build.complete else Confidence.POSSIBLE,
         operator=operator,
         model=program.path,
         build=build.name,

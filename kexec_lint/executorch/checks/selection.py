@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kexec_lint.executorch import tables
 from kexec_lint.executorch.build import Build
-from kexec_lint.executorch.keys import namespace
+from kexec_lint.executorch.keys import base_name, namespace
 from kexec_lint.executorch.names import Meaning, meaning, suggest
 from kexec_lint.executorch.registration import Kind, Part, Selected, finding, place
 from kexec_lint.findings import Finding
@@ -38,6 +38,8 @@ def names(part: Part, release: tables.Release, also: frozenset[str]) -> Iterator
     for operator, entry in listed.items():
         if operator in also:
             continue
+        if entry.all_overloads and any(base_name(name) == operator for name in part.metadata):
+            continue  # the bare name selects the overloads that have metadata
         means = meaning(operator, release)
         near = suggest(operator, release)
         did_you_mean = f"write {' or '.join(near)}" if near else None
@@ -117,9 +119,13 @@ def emits_nothing(part: Part, release: tables.Release) -> Iterator[Finding]:
             help="set is_root_operator: true, or remove the entry",
             operator=entry.operator,
         )
+    selected = {entry.operator for entry in part.selected}
+    bare = {entry.operator for entry in part.selected if entry.all_overloads}
+    # A kernel may check the selected types under another operator's name, which then needs metadata alone.
+    asked = {f"aten::{release.dtype_checked[name]}" for name in selected & release.dtype_checked.keys()}
     for operator, entry in part.metadata.items():
-        if part.selected and operator not in {selected.operator for selected in part.selected}:
-            if meaning(operator, release) not in (Meaning.KERNEL, Meaning.CUSTOM):
+        if part.selected and operator not in selected | asked and base_name(operator) not in bare:
+            if meaning(operator, release) not in (Meaning.KERNEL, Meaning.CUSTOM) or operator in release.prim:
                 continue
             yield finding(
                 "EXT104",

@@ -83,7 +83,7 @@ def read_cache(path: str, text: str, release: tables.Release) -> Part:
     settings = cmake_options.Settings(cached=True)
     for row, line in enumerate(text.splitlines(), 1):
         match = re.match(r"([\w.+-]+):(\w+)=(.*)$", line)
-        if match is None:
+        if match is None or match[2] in ("INTERNAL", "STATIC"):
             continue
         at = place(path, row, 1, len(match[1]))
         if match[1] == "MAX_KERNEL_NUM" and match[3].isdigit():

@@ -97,8 +97,10 @@ def _name(part: Part, settings: Settings, release: tables.Release, name: str, va
         meant: str | None = f"EXECUTORCH_{name}"
         if name not in ("SELECT_OPS_LIST", "SELECT_OPS_YAML", "SELECT_OPS_MODEL") or name in settings.read_names:
             return
-    elif name in MEANT:
+    elif name in MEANT and (not settings.cached or is_true(value) or name in settings.uninitialised):
         meant = MEANT[name]
+    elif settings.cached and name not in settings.uninitialised:
+        return  # a type in the cache says that some file declares it
     else:
         import difflib
 
