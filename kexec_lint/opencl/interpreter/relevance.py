@@ -15,6 +15,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _ROLE = re.compile(r"(?:^|_)\w*queue(?:s?\d*_?$|_)", re.IGNORECASE)
 _COMMON = frozenset(name for table in api.METHODS.values() for name in table)
 _SHORT = frozenset({"q", "cq"})
+_QUEUE_MADE = re.compile(r"^([^=\n]*[^=!<>\s])\s*=(?!=)[^\n]*\bCommandQueue\b", re.MULTILINE)
+"""An assignment of a queue, whatever its author calls it."""
 
 
 class Relevance:
@@ -28,7 +30,8 @@ class Relevance:
             first, last = function.span.row - 1, function.span.end_row
             words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
             names.setdefault(function.name, []).append(id(function))
-        self._relevant = {key for key, found in words.items() if _names_api(found)}
+        made = {word for match in _QUEUE_MADE.finditer(text) for word in _WORD.findall(match[1])} - {"self"}
+        self._relevant = {key for key, found in words.items() if _names_api(found) or not made.isdisjoint(found)}
         pending = True
         while pending:
             called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)}
