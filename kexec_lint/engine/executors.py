@@ -19,16 +19,21 @@ EXECUTORS: dict[str, str] = {
 
 
 class Reader(NamedTuple):
-    """What decides whether an executor reads a file: its suffixes and literal needles."""
+    """What decides whether an executor reads a file: its suffixes, and literal mentions and needles."""
 
     name: str
     module: str
     suffixes: frozenset[str]
     needles: tuple[bytes, ...]
+    mentions: tuple[bytes, ...] = ()
 
     def wants(self, suffix: str, data: bytes) -> bool:
         """Return whether the file can matter to the executor at all."""
-        return suffix in self.suffixes and any(needle in data for needle in self.needles)
+        if suffix not in self.suffixes:
+            return False
+        if self.mentions and not any(mention in data for mention in self.mentions):
+            return False
+        return any(needle in data for needle in self.needles)
 
 
 def load(module: str) -> Executor:
@@ -39,9 +44,8 @@ def load(module: str) -> Executor:
 def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     """Ask an executor for its suffixes and its needles for `codes`."""
     executor = load(module)
-    if not hasattr(executor, "scan"):
-        return Reader(name, module, frozenset(), ())
-    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)))
+    mentions = tuple(getattr(executor, "MENTIONS", ()))
+    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)), mentions)
 
 
 def shortest(needles: frozenset[bytes]) -> tuple[bytes, ...]:

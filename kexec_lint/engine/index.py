@@ -41,9 +41,9 @@ class Index:
         learnt = False
         for name, module in executors.EXECUTORS.items():
             if name in known and known[name][0] == module:
-                _, suffixes, needles = known[name]
-                needles = tuple(needle.encode("latin-1") for needle in needles)
-                result.append(executors.Reader(name, module, frozenset(suffixes), needles))
+                _, suffixes, *words = known[name]
+                needles, mentions = (tuple(word.encode("latin-1") for word in part) for part in words)
+                result.append(executors.Reader(name, module, frozenset(suffixes), needles, mentions))
                 continue
             try:
                 reader = executors.reader(name, module, codes)
@@ -52,7 +52,8 @@ class Index:
                 continue
             result.append(reader)
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
-                known[name] = [module, sorted(reader.suffixes), [n.decode("latin-1") for n in reader.needles]]
+                words = ([word.decode("latin-1") for word in part] for part in (reader.needles, reader.mentions))
+                known[name] = [module, sorted(reader.suffixes), *words]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:
