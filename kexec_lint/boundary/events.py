@@ -53,7 +53,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class Printed:
-    """A line that no tracer wrote: output of the program, mixed into a log, or heard on its own (`file` stderr)."""
+    """A line that no tracer wrote: output of the program, mixed in or heard on its own (`file` stderr)."""
 
     file: str
     line: int
