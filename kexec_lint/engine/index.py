@@ -52,8 +52,8 @@ class Index:
                 continue
             result.append(reader)
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
-                words = ([word.decode("latin-1") for word in part] for part in (reader.needles, reader.mentions))
-                known[name] = [module, sorted(reader.suffixes), *words]
+                lists = ([word.decode("latin-1") for word in part] for part in (reader.needles, reader.mentions))
+                known[name] = [module, sorted(reader.suffixes), *lists]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:
