@@ -80,7 +80,7 @@ class Executor(Protocol):
     """The face of an executor's package (`kexec_lint.opencl`, `.aten`, `.executorch`): light to import.
 
     MENTIONS (optional): a few byte strings of which every file that matters holds at least one (`torch`). They are
-    looked for before the needles, so that a tree that does not concern the executor costs little more than reading.
+    looked for before the needles: a tree that does not concern the executor then costs little more than reading.
 
     SUFFIXES: file extensions it reads. `needles(codes)`: literal byte strings made from rule and API metadata; a
     file that holds none of them cannot yield a finding of these codes nor facts that one needs.
