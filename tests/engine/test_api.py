@@ -40,5 +40,4 @@ def test_errors_are_exceptions(tree):
 def test_importing_the_package_imports_no_engine():
     program = "import sys, kexec_lint; print([m for m in sys.modules if m.startswith('kexec_lint')])"
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "['kexec_lint']\n"
-    with pytest.raises(AttributeError):
-        kexec_lint.nothing
+    assert not hasattr(kexec_lint, "nothing")
