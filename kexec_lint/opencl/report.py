@@ -24,6 +24,12 @@ def scan_python(source: Source, project: Project, options: Options) -> FileResul
     return FileResult(findings=found, notes=analysis.notes)
 
 
+def scan_native(source: Source, project: Project, options: Options) -> FileResult:
+    """Analyse host code in C or C++ and judge its graphs."""
+    analysis = analyse(source, project, options)
+    return FileResult(findings=list(findings(analysis, source, options)), notes=analysis.notes)
+
+
 def scan_kernels(source: Source, options: Options) -> FileResult:
     """Judge a file of OpenCL C."""
     return FileResult(findings=list(kernel_sources.of_file(source, options)))
@@ -31,7 +37,13 @@ def scan_kernels(source: Source, options: Options) -> FileResult:
 
 def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[Finding]:
     """Run the enabled checks over every graph; the surest of several findings at one place is kept."""
-    best: dict[tuple[object, ...], Finding] = {}
+    for finding, _, _ in judged(analysis, source, options):
+        yield finding
+
+
+def judged(analysis: Analysis, source: Source, options: Options) -> list[tuple[Finding, Evidence, g.EnqueueGraph]]:
+    """Return the findings, each with the evidence and the graph that it was made from."""
+    best: dict[tuple[object, ...], tuple[Finding, Evidence, g.EnqueueGraph]] = {}
     for graph in analysis.graphs:
         for evidence in _evidence(graph, options):
             at = place(evidence.at, evidence.against)
@@ -42,9 +54,9 @@ def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[F
             finding = _finding(evidence, at, source)
             key = (finding.code, finding.location.row, finding.location.column)
             kept = best.get(key)
-            if kept is None or finding.confidence.rank < kept.confidence.rank:
-                best[key] = finding
-    yield from sorted(best.values(), key=lambda finding: finding.sort_key)
+            if kept is None or finding.confidence.rank < kept[0].confidence.rank:
+                best[key] = finding, evidence, graph
+    return sorted(best.values(), key=lambda item: item[0].sort_key)
 
 
 def _evidence(graph: g.EnqueueGraph, options: Options) -> Iterable[Evidence]:
