@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import user_models
@@ -24,6 +25,10 @@ from kexec_lint.opencl.interpreter.values import (
     Unknown,
 )
 from kexec_lint.source import Options, Project, Source
+
+
+CONSTRUCTOR = 3_000
+"""Evaluated nodes that a constructor may take beyond what other code may without enqueueing anything."""
 
 
 @dataclass
@@ -53,6 +58,10 @@ def analyse(source: Source, project: Project, options: Options) -> Analysis:
 @lru_cache(maxsize=256)
 def lowered(source: Source) -> p.Module:
     """Return the host program of a file; imports bring up the same files again and again."""
+    if source.suffix in NATIVE:
+        from kexec_lint.opencl.frontend.c import lower as lower_native
+
+        return lower_native(source)
     from kexec_lint.opencl.frontend.python import lower
 
     return lower(source)
@@ -118,6 +127,7 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
         return instance
     method, owner = found
     m.scratch += 1
+    m.idle = -CONSTRUCTOR
     try:
         function = FunctionValue(method, owner.scope, owner.closure, instance, owner)
         calls.enter(m, function, calls.Arguments([], {}, open=False), method.span)
@@ -166,6 +176,7 @@ def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> No
     m.serial += 1
     mark = m.heap.mark()
     frame = Frame(m.serial, function.scope, node.name, parent=function.closure, owner=function.owner)
+    frame.types.update((param.name, param.type) for param in node.params if param.type is not None)
     for number, param in enumerate(node.params):
         if number == 0 and function.bound is not None:
             frame.variables[param.name] = function.bound

@@ -35,7 +35,7 @@ Guard = frozenset[int]
 
 def exclusive(a: Guard, b: Guard) -> bool:
     """Return whether no execution takes both."""
-    return any(-condition in b for condition in a)
+    return not b.isdisjoint({-condition for condition in a})
 
 
 class Order(Enum):

@@ -25,6 +25,8 @@ def conclude(m: Machine, frame: Frame, result: AbstractValue = NONE) -> None:
         outer = outer.parent
     _outlive(m, roots)
     _host_arrays_die(m, roots)
+    if frame.scope.native and frame.function == "main" and m.commands:
+        m.point("exit", m.commands[-1].site[-1].span, what="the end of the program")
     _run_callbacks(m)
 
 

@@ -58,6 +58,10 @@ class Arguments:
 
 def call(m: Machine, node: p.Call) -> AbstractValue:
     """Evaluate a call."""
+    if m.native:
+        from kexec_lint.opencl.interpreter.native import calling
+
+        return calling.call(m, node)
     if isinstance(node.func, p.Name) and node.func.id == "super" and m.frame.owner is not None:
         return Object("super", {"owner": m.frame.owner, "receiver": m.frame.receiver or NONE})
     callee = expressions.evaluate(m, node.func)
@@ -196,6 +200,7 @@ def open_frame(m: Machine, function: FunctionValue, arguments: Arguments, span: 
     positional = [*([function.bound] if function.bound is not None else []), *arguments.positional]
     frame.receiver = positional[0] if positional and function.owner is not None else None
     keywords = dict(arguments.keywords)
+    frame.types.update((param.name, param.type) for param in node.params if param.type is not None)
     for param in node.params:
         if param.star == 1:
             frame.variables[param.name] = (
@@ -248,6 +253,8 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         pushed = True
     else:
         pushed = False
+    if m.stack and not m.scratch:
+        m.entered.add(id(node))
     m.frames.append(frame)
     m.stack.append(node)
     m.exits.append([])
@@ -255,14 +262,20 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         flow = execute_block(m, node.body)
         exits = [exit for exit in m.exits.pop() if exit.flow is not Flow.RAISE]
         m.gather(exits, Flow.NEXT if flow in (Flow.NEXT, Flow.RETURN) else Flow.DEAD)
-        m.settle(entry, (Flow.RETURN, Flow.BREAK, Flow.CONTINUE, Flow.RAISE, Flow.DEAD))
+        m.settle(entry, (Flow.RETURN, Flow.BREAK, Flow.CONTINUE, Flow.RAISE, Flow.DEAD, Flow.GOTO))
         returns = list(frame.returns)
         if flow is Flow.NEXT and returns:
             returns.append((frozenset(), NONE))
         result: AbstractValue = m.merge(returns) if returns else NONE
-        if getattr(node, "is_generator", False):
+        if frame.yields:
             result = m.list_of(frame.temporaries)
             result.state["open"] = True
+        if frame.scope.native:
+            from kexec_lint.opencl.interpreter.native import scopes
+
+            given = {param.name for param in node.params}
+            scopes.leave(m, frame, [name for name in frame.types if name not in given], result, _end(node))
+            return result
         event_lists.examine(m, frame, node)
         release_locals(m, frame, result, span)
         return result
@@ -273,6 +286,12 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
             m.stack.pop()
         if pushed and m.places:
             m.places.pop()
+
+
+def _end(node: p.Function | p.Lambda) -> p.Span:
+    """Return the place of the brace that ends a function."""
+    row, column = node.span.end_row, node.span.end_column
+    return p.Span(row, max(column - 1, 1), row, column)
 
 
 def instantiate(m: Machine, cls: ClassValue, arguments: Arguments, span: p.Span) -> AbstractValue:

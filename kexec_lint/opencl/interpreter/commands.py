@@ -275,6 +275,7 @@ def enqueue(
     event = g.Event("command", command, command.site, nanny=returns == "nanny", guard=m.guard, captured=True)
     command.event = event
     value = m.object("event", span, model=event)
+    m.idle = min(m.idle, 0)
     if m.scratch:
         event.kind = "past"
         return value
@@ -302,7 +303,6 @@ def enqueue(
     command.index = len(m.graph.nodes)
     m.graph.nodes.append(command)
     m.commands.append(command)
-    m.idle = 0
     if len(m.commands) > COMMANDS:
         raise Exhausted
     m.lanes.setdefault(model, []).append(command)

@@ -218,7 +218,7 @@ def launch_call(m: Machine, kernel: AbstractValue, arguments: Arguments, span: p
     given = dict(enumerate(positional[3:]))
     spans = dict(enumerate(arguments.spans[3:]))
     counted = not arguments.open and len(positional) >= 3
-    return _launch(
+    return launch(
         m, kernel, queue, size, local, given if counted or given else {}, counted, arguments, span, spans
     )
 
@@ -237,10 +237,10 @@ def _launch_enqueue(
         complete = bool(state.get("all_set"))
     keywords = calls.Arguments([], {k: v for k, v in bound.items() if k in ("wait_for", "g_times_l")})
     size, local = bound.get("global_work_size", NONE), bound.get("local_work_size", NONE)
-    return _launch(m, kernel, bound.get("queue", NONE), size, local, given, complete, keywords, span, {})
+    return launch(m, kernel, bound.get("queue", NONE), size, local, given, complete, keywords, span, {})
 
 
-def _launch(
+def launch(
     m: Machine,
     kernel: AbstractValue,
     queue: AbstractValue,
@@ -252,6 +252,7 @@ def _launch(
     span: p.Span,
     spans: dict[int, p.Span],
 ) -> AbstractValue:
+    """Enqueue a kernel with these arguments; `counted` says that they are all of them."""
     parsed = kernel.model if isinstance(kernel, Object) else None
     params = parsed.params if parsed is not None and parsed.signature_known else None
     operands: list[g.Access] = []
@@ -541,13 +542,17 @@ def _set_status(
 ) -> AbstractValue:
     """`UserEvent.set_status`: edge E7 from here to every command that waits for it, earlier ones too."""
     assert isinstance(receiver, Object)
+    set_status(m, receiver, arguments.bind(row.params).get("status", NONE), span)
+    return NONE
+
+
+def set_status(m: Machine, receiver: Object, status: AbstractValue, span: p.Span) -> None:
+    """The status of a user event is set: what waits for it may go on."""
     event: g.Event = receiver.model
-    status = arguments.bind(row.params).get("status", NONE)
     point = m.point("status", span, events=(event,), what=_status(status))
     for command in m.graph.commands:
         if any(waited is event for waited, _ in command.waits):
             command.after(point, True, "user event")
-    return NONE
 
 
 def _status(value: AbstractValue) -> str:

@@ -53,6 +53,12 @@ _LONGEST = 1 << 20
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
     m.tick()
+    if m.native:
+        from kexec_lint.opencl.interpreter.native import evaluating
+
+        special = evaluating.SPECIAL.get(type(node))
+        if special is not None and (found := special(m, node)) is not None:
+            return found
     return _EVALUATE[type(node)](m, node)
 
 
@@ -77,8 +83,8 @@ def _slice(m: Machine, node: p.Slice) -> AbstractValue:
 def _opaque(m: Machine, node: p.Opaque) -> AbstractValue:
     values = [evaluate(m, part) for part in node.parts]
     if node.kind in ("yield", "yield from", "await"):
-        m.frame.yields = True
         if node.kind != "await":
+            m.frame.yields = True
             m.frame.temporaries.extend(values)
         calls.opaque(m, values, node.span, everything=True)
         if node.kind == "await" and values:
@@ -293,14 +299,15 @@ def operation(m: Machine, op: str, nodes: tuple[p.Value, ...], node: p.Value) ->
         if op not in ("is", "is not"):
             host.read(m, value, operand.span, "operator")
     if len(values) == 1:
-        return _unary(m, op, values[0])
+        return unary(m, op, values[0])
     result = values[0]
     for value in values[1:]:
         result = binary(m, op, result, value, node.span)
     return result
 
 
-def _unary(m: Machine, op: str, value: AbstractValue) -> AbstractValue:
+def unary(m: Machine, op: str, value: AbstractValue) -> AbstractValue:
+    """Return `op value`."""
     if isinstance(value, Known) and isinstance(value.value, int | float):
         if op == "neg":
             return Known(-value.value)

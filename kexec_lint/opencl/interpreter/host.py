@@ -39,14 +39,21 @@ def is_host(m: Machine, value: AbstractValue) -> bool:
 
 
 def access(
-    m: Machine, value: AbstractValue, span: p.Span, what: str, reads: bool, writes: bool, certain: bool = True
+    m: Machine,
+    value: AbstractValue,
+    span: p.Span,
+    what: str,
+    reads: bool,
+    writes: bool,
+    certain: bool = True,
+    role: str = "",
 ) -> None:
     """Record that host code touches a host array, if commands or mappings concern it."""
     if m.scratch:
         return
     if isinstance(value, Phi):
         for _, option in value.options:
-            access(m, option, span, what, reads, writes, certain=False)
+            access(m, option, span, what, reads, writes, certain=False, role=role)
         return
     if isinstance(value, TupleValue):
         for element in value.items:
@@ -64,7 +71,7 @@ def access(
         return
     part = isinstance(value, Object) and bool(value.state.get("part"))
     point = m.point("access", span, what=what, mapping=mapping)
-    point.accesses.append(g.Access(target, reads, writes, certain, partial=part))
+    point.accesses.append(g.Access(target, reads, writes, certain, partial=part, role=role))
 
 
 def read(m: Machine, value: AbstractValue, span: p.Span, what: str) -> None:

@@ -64,7 +64,8 @@ def user_model(m: Machine, function: FunctionValue) -> CallModel | None:
     return None
 
 
-def _user_row(m: Machine, dotted: str) -> CallModel | None:
+def user_row(m: Machine, dotted: str) -> CallModel | None:
+    """Return the user's row for a function outside the tree, by its name."""
     for declared, model in m.models.items():
         if dotted == declared or dotted.endswith(f".{declared}"):
             return model
@@ -82,7 +83,7 @@ def below_pyopencl(dotted: str) -> str | None:
 
 def function(m: Machine, dotted: str, arguments: Arguments, span: p.Span) -> AbstractValue:
     """Call a function known by its dotted name."""
-    row = _user_row(m, dotted)
+    row = user_row(m, dotted)
     if row is not None:
         return effects.run(m, row, arguments, span)
     below = below_pyopencl(dotted)
@@ -402,7 +403,7 @@ def unknown_call(m: Machine, callee: Unknown, arguments: Arguments, span: p.Span
         str(callee.key[2]) if callee.key[0] in ("attr", "name", "param", "import") and len(callee.key) > 2 else ""
     )
     base = callee.key[1] if callee.key[0] == "attr" else None
-    if name and (row := _user_row(m, name)) is not None:
+    if name and (row := user_row(m, name)) is not None:
         return effects.run(m, row, arguments, span)
     if base is not None:
         handled = _unknown_method(m, base, name, arguments, span)

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 COMMANDS = 300
 """Commands per entry point."""
-IDLE = 2_000
+IDLE = 1_500
 """Evaluated nodes without a command among them: what follows is no host code of the device."""
 STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
+NATIVE_SLACK = 4
+"""Functions of C and C++ are longer: they set up every handle by hand."""
 DEPTH = 12
 """Nested activations of functions."""
 
@@ -46,6 +48,7 @@ class Flow(Enum):
     CONTINUE = 3
     RAISE = 4
     DEAD = 5
+    GOTO = 6
 
 
 @dataclass
@@ -56,6 +59,8 @@ class Exit:
     guard: g.Guard
     change: Change
     host: g.HostPoint
+    label: str | None = None
+    """Where a goto leads."""
 
 
 @dataclass
@@ -86,8 +91,14 @@ class Machine:
     unknown_events: dict[AbstractValue, g.Event] = field(default_factory=dict)
     unknown_state: dict[AbstractValue, dict[Any, Any]] = field(default_factory=dict)
     instances: dict[int, Object] = field(default_factory=dict)
+    assignments: dict[int, dict[str, list[tuple[Any, Any]]]] = field(default_factory=dict)
+    """By identity of a class, what its methods assign to attributes of their receiver."""
+    entered: set[int] = field(default_factory=set)
+    """Functions of the tree that were followed from some caller, by identity of their node."""
     memo: dict[Any, AbstractValue] = field(default_factory=dict)
     stack: list[Any] = field(default_factory=list)
+    label: str | None = None
+    """The target of the goto that is being carried out."""
     nannies: list[g.Event] = field(default_factory=list)
     pinned: list[tuple[Object, g.Command]] = field(default_factory=list)
     """Host arrays of asynchronous SVM copies, which keep no reference to them."""
@@ -111,13 +122,19 @@ class Machine:
         """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
         self.steps += 1
         self.idle += 1
-        if self.steps > STEPS or self.idle > IDLE:
+        slack = NATIVE_SLACK if self.native else 1
+        if self.steps > STEPS * slack or self.idle > IDLE * slack:
             raise Exhausted
 
     @property
     def frame(self) -> Frame:
         """The current activation."""
         return self.frames[-1]
+
+    @property
+    def native(self) -> bool:
+        """Whether the code that runs is C or C++."""
+        return bool(self.frames) and self.frames[-1].scope.native
 
     def site(self, span: Span) -> g.Site:
         """Return the call chain that leads to a span of the current function."""
@@ -193,7 +210,7 @@ class Machine:
                 conditions.append(condition | marks)
                 continue
             if flow is not Flow.DEAD:
-                self.leave(Exit(flow, self.guard, change, self.host))
+                self.leave(Exit(flow, self.guard, change, self.host, self.label))
             for mark in marks:
                 self.deaths.setdefault(-mark, flow)
             if number < len(arms) - 1:

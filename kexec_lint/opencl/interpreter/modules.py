@@ -49,7 +49,16 @@ class ModuleScope:
     @cached_property
     def relevance(self) -> Relevance:
         """Which of its functions can matter to the enqueue graph."""
+        if self.native:
+            from kexec_lint.opencl.interpreter.native.relevance import Relevance as NativeRelevance
+
+            return NativeRelevance(self.text, self.module.body)  # type: ignore[return-value]
         return Relevance(self.text, self.module.body)
+
+    @property
+    def native(self) -> bool:
+        """Whether the module is C or C++."""
+        return self.module.language != "python"
 
     def __post_init__(self) -> None:
         self.frame = Frame(0, self, "")
@@ -60,6 +69,16 @@ class ModuleScope:
                 if name == "*":
                     self.stars.extend(s for s in _imports(statement) if s.names and s.names[0][0] == "*")
                 self.bindings.setdefault(name, []).append(statement)
+
+    def defined(self, name: str, machine: Machine) -> AbstractValue | None:
+        """Return the value of a name for a file that includes this one."""
+        busy = name in self.busy
+        self.busy.discard(name)
+        try:
+            return self.lookup(name, machine)
+        finally:
+            if busy:
+                self.busy.add(name)
 
     def lookup(self, name: str, machine: Machine) -> AbstractValue | None:
         """Return the value of a module-level name, evaluating the statements that bind it if need be."""
@@ -79,7 +98,7 @@ class ModuleScope:
             found = self.loader.star(star, self.path, name, machine)
             if found is not None:
                 return found
-        return External(f"builtins.{name}") if name in BUILTINS else None
+        return External(f"builtins.{name}") if name in BUILTINS and not self.native else None
 
 
 class Loader:
@@ -144,6 +163,9 @@ class Loader:
 
     def star(self, statement: program.Import, importer: str, name: str, machine: Machine) -> AbstractValue | None:
         """Return what a star import binds for one name, None if it binds none (or cannot be known to)."""
+        including = self._scopes.get(importer)
+        if including is not None and including.native:
+            return self._included(statement.module, importer, name, machine)
         origin = self.module(statement.module, statement.level, importer)
         if isinstance(origin, ModuleValue):
             if origin.scope.path == importer or name.startswith("_"):
@@ -157,6 +179,18 @@ class Loader:
         inside = f"{below}.{name}" if below else name
         known = origin.dotted.startswith("pyopencl") and (inside in pyopencl.FUNCTIONS or name == "mem_flags")
         return External(f"{origin.dotted}.{name}") if known else None
+
+    def _included(self, header: str, importer: str, name: str, machine: Machine) -> AbstractValue | None:
+        """Return what an included file of the tree defines by a name; `header` as written."""
+        source = self._project.read(header, importer)
+        scope = self.load(source) if source is not None else None
+        if scope is None or scope.path == importer or name in scope.busy:
+            return None
+        scope.busy.add(name)  # headers may include one another
+        try:
+            return scope.defined(name, machine)
+        finally:
+            scope.busy.discard(name)
 
     def text(self, path: str, relative_to: str) -> str | None:
         """Return the text of a file named by the source, None if it is not there."""

@@ -84,20 +84,7 @@ def lineage(cls: ClassValue) -> Iterator[ClassValue]:
 def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str) -> AbstractValue:
     """Return what the only assignment `self.name = …` in any method of the class gives, else unknown."""
     unknown = Unknown(("attr", _token(m, instance), name))
-    sites: list[tuple[p.Value, p.Function, ClassValue]] = []
-    for ancestor in lineage(cls):
-        for method in ancestor.methods.values():
-            receiver = method.params[0].name if method.params else ""
-            for statement in statements_in(method.body):
-                if not isinstance(statement, p.Assign) or statement.value is None:
-                    continue
-                for target in statement.targets:
-                    match target:
-                        case p.Attr(base=p.Name(id=base), name=attribute) if (
-                            base == receiver and attribute == name
-                        ):
-                            if statement.value != p.Const(statement.value.span, None):
-                                sites.append((statement.value, method, ancestor))
+    sites = [(*site, a) for a in lineage(cls) for site in _assignments(m, a).get(name, ())]
     if len(sites) != 1:
         return unknown
     value, method, owner = sites[0]
@@ -113,6 +100,25 @@ def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str
     if isinstance(found, Object) and found.kind in ("queue", "memory", "array", "program", "kernel", "instance"):
         return found
     return found if isinstance(found, Known) and found != NONE else unknown
+
+
+def _assignments(m: Machine, cls: ClassValue) -> dict[str, list[tuple[p.Value, p.Function]]]:
+    """Return what the methods of one class assign to attributes of their receiver, None left out."""
+    if id(cls) not in m.assignments:
+        found: dict[str, list[tuple[p.Value, p.Function]]] = {}
+        for method in cls.methods.values():
+            receiver = method.params[0].name if method.params else ""
+            for statement in statements_in(method.body):
+                if not isinstance(statement, p.Assign) or statement.value is None:
+                    continue
+                if isinstance(statement.value, p.Const) and statement.value.value is None:
+                    continue
+                for target in statement.targets:
+                    if isinstance(target, p.Attr) and isinstance(target.base, p.Name) and target.base.id == receiver:
+                        found.setdefault(target.name, []).append((statement.value, method))
+        m.assignments[id(cls)] = found
+        m.memo["keep", id(cls)] = cls
+    return m.assignments[id(cls)]
 
 
 def statements_in(body: Iterable[p.Statement]) -> Iterator[p.Statement]:

@@ -39,6 +39,8 @@ from kexec_lint.opencl.interpreter.values import (
 
 UNROLL = 2
 """Iterations of a loop of unknown length: the second one sees the back edge."""
+UNROLL_COUNTED = 5
+"""Iterations of a loop whose test is decided each time."""
 UNROLL_KNOWN = 4
 """Iterations of a loop over known elements."""
 UNROLL_ROTATING = 3
@@ -63,6 +65,11 @@ def run_in_module(m: Machine, scope: ModuleScope, statements: Sequence[p.Stateme
 
 def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
     """Execute statements in order until one leaves the block."""
+    if m.native:
+        from kexec_lint.opencl.interpreter.native import executing
+
+        if executing.has_labels(statements):
+            return executing.run_labelled(m, statements)
     for statement in statements:
         flow = execute(m, statement)
         if flow is not Flow.NEXT:
@@ -73,6 +80,12 @@ def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
 def execute(m: Machine, statement: p.Statement) -> Flow:
     """Execute one statement."""
     m.tick()
+    if m.native:
+        from kexec_lint.opencl.interpreter.native import executing
+
+        special = executing.SPECIAL.get(type(statement))
+        if special is not None and (flow := special(m, statement)) is not None:
+            return flow
     match statement:
         case p.Evaluate(value=value):
             result = expressions.evaluate(m, value)
@@ -131,6 +144,11 @@ def execute(m: Machine, statement: p.Statement) -> Flow:
 
 def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> None:
     """Carry out `target = value`."""
+    if m.native:
+        from kexec_lint.opencl.interpreter.native import executing
+
+        executing.assign(m, target, value, span)
+        return
     match target:
         case p.Name(id=name):
             _set_variable(m, name, value, span)
@@ -169,6 +187,12 @@ def _set_variable(m: Machine, name: str, value: AbstractValue, span: p.Span) -> 
     m.heap.write(state, name, value)
     if isinstance(old, AbstractValue) and old is not value:
         lifetimes.released(m, old, span)
+
+
+def name_value(value: AbstractValue, name: str) -> None:
+    """Call a queue or memory object after the variable that first holds it."""
+    _name_queue(value, name)
+    _name_memory(value, name)
 
 
 def _name_queue(value: AbstractValue, name: str) -> None:
@@ -473,16 +497,24 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         elements = elements[:limit]
     else:
         elements = [None] * (UNROLL_ROTATING if _rotates(loop.body) else UNROLL)
+        if m.native:
+            elements = [None] * UNROLL_COUNTED
         finished = False
-    for element in elements:
+    limit = UNROLL_ROTATING if _rotates(loop.body) else UNROLL
+    counted = True
+    for turn, element in enumerate(elements):
         if element is not None and loop.target is not None:
             assign(m, loop.target, element, loop.span)
-        if loop.test is not None:
+        if loop.test is not None and (turn or not loop.test_last):
             test = expressions.evaluate(m, loop.test)
             attributes.note_tested(m, test)
-            if expressions.truth(m, test) is False:
+            decided = expressions.truth(m, test)
+            if decided is False:
                 finished = True
                 break
+            counted = counted and decided is True and not isinstance(loop.test, p.Const)
+        if loop.iter is None and turn >= limit and not counted:
+            break
         flow = execute_block(m, loop.body)
         here = m.exits[depth]
         again = [exit for exit in here if exit.flow is Flow.CONTINUE]

@@ -205,6 +205,8 @@ class Frame:
     returns: list[tuple[graph.Guard, AbstractValue]] = field(default_factory=list)
     yields: bool = False
     temporaries: list[AbstractValue] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+    """Declared types of variables (C and C++)."""
     built: dict[tuple[str, program.Span], list[Object]] = field(default_factory=dict)
     """Lists that an assignment to a variable built, and where."""
 
@@ -223,6 +225,9 @@ def options(value: AbstractValue, guard: graph.Guard = frozenset()) -> Iterator[
 
 def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[], Unknown]) -> AbstractValue:
     """Return one value for several alternatives: themselves if equal, a Phi if few, else unknown."""
+    first = choices[0][1] if choices else None
+    if first is not None and not isinstance(first, Phi) and all(value is first for _, value in choices):
+        return first
     flat: list[tuple[graph.Guard, AbstractValue]] = []
     for guard, value in choices:
         for condition, option in options(value, guard):
@@ -242,4 +247,4 @@ def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[
 
 def exclusive_with_itself(guard: graph.Guard) -> bool:
     """Return whether a guard contradicts itself, so that nothing executes under it."""
-    return any(-condition in guard for condition in guard)
+    return not guard.isdisjoint({-condition for condition in guard})
