@@ -75,9 +75,10 @@ def _full(
     executor = f"{_EXECUTORS[d.executor]}: " if d.executor else ""
     layer = knowledge.layer.get(d.layer)
     title = f" ({layer.title})" if layer else ""
-    head = click.style(f"{executor}{d.layer}", fg=_COLOURS[d.severity], bold=True)
-    yield f"{head}{title}  {d.severity}  {d.id}"
-    label = "root cause" if first and d.id != UNKNOWN else "cause"
+    unknown = d.id == UNKNOWN
+    head = click.style(f"{executor}{'unknown layer' if unknown else d.layer}", fg=_COLOURS[d.severity], bold=True)
+    yield head if unknown else f"{head}{title}  {d.severity}  {d.id}"
+    label = "root cause" if first and not unknown else "cause"
     yield from _wrapped(f"{label}: {d.cause}", width, "  ")
     if d.beware:
         yield from _wrapped(f"beware: {d.beware}", width, "  ")

@@ -11,16 +11,22 @@ from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.endings import Ending
 from kexec_lint.diagnose.knowledge import Knowledge
 
-_FAILURE = re.compile(
+_STRONG = re.compile(
     r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
-      | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b[Ee]rror\b[^\n]{0,2}: | \bERROR\b
-      | \b(?:terminate|Terminating)\ (?:called|due) | [Ss]egmentation\ fault | \bAborted\b | core\ dumped
-      | \bAssertion\b.{0,200}\bfailed | [Ii]llegal\ instruction | \bBus\ error\b | ^\s{0,4}Killed\b
-      | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w
-      | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
-      | [Uu]ncaught\ [Ee]xception | \bnot\ (?:supported|implemented)\b | \bNotImplemented\b""",
+      | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
+      | [Ss]egmentation\ fault | core\ dumped | \bAssertion\b.{0,200}\bfailed
+      | [Ii]llegal\ instruction | \bBus\ error\b
+      | ^\s{0,4}Killed\b | [Uu]ncaught\ [Ee]xception | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
+      | \b\w{1,60}Error:""",
     re.X,
 )
+_WEAK = re.compile(
+    r"""\b[Ee]rror\b[^\n]{0,2}: | \bERROR\b | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b
+      | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w""",
+    re.X,
+)
+_LATE = 40
+"""A line that only speaks of an error counts among the last so many: long logs of good runs hold some, too."""
 _CLEAN = re.compile(
     r"\b(?:0|no|zero|without)\ (?:\w+\ )?(?:errors?|failures?|failed)\b|\b[Ee]rrors?[:=]\s?0\b|\b0 errors", re.I
 )
@@ -29,7 +35,13 @@ _LAST = re.compile(r"^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Interr
 
 def failures(lines: Sequence[Line]) -> list[Line]:
     """Return the lines that say that something failed."""
-    return [line for line in lines if _FAILURE.search(line.text[:600]) and not _CLEAN.search(line.text[:600])]
+    found = []
+    for index, line in enumerate(lines):
+        text = line.text[:600]
+        late = index >= len(lines) - _LATE
+        if (_STRONG.search(text) or (late and _WEAK.search(text))) and not _CLEAN.search(text):
+            found.append(line)
+    return found
 
 
 def unknown(
