@@ -69,7 +69,9 @@ class Options:
 
 @dataclass
 class FileResult:
-    """Outcome of one file. `facts` is JSON-able and goes to the executor's `conclude`; `notes` are one-liners."""
+    """Outcome of one file. `facts` is JSON-able and goes to the executor's `conclude`; `notes` are one-liners, put
+    behind the name of the file unless they start with it.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     facts: dict[str, Any] | None = None

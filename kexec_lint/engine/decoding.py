@@ -101,6 +101,8 @@ def _python_lines(text: str) -> list[str]:
         lines.pop()
     if lines and lines[0].startswith("%%"):
         magic = lines[0][2:].split(None, 1)
+        if magic and magic[0] == "cl_kernel":
+            return lines  # kernel source for the OpenCL executor, which reads it
         if not magic or magic[0] not in _PYTHON_MAGIC_CELLS:
             return ["#"] * len(lines)
         lines[0] = "#"
@@ -121,6 +123,9 @@ def _is_python(lines: list[str]) -> bool:
 
 
 def _python_line(line: str) -> str:
+    runs = re.match(r"(\s*)(%(?:time|timeit|prun|memit)\b(?:\s+-\w+(?:\s*\d+)?)*\s+)(\S.*)$", line)
+    if runs:
+        return f"{runs[1]}{'0;':<{len(runs[2])}}{runs[3]}"
     magic = re.match(r"(\s*)(?:[%!?].*|[\w.\[\]]+\?{1,2}\s*)$", line)
     if magic:
         return f"{magic[1]}pass"

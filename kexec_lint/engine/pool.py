@@ -169,7 +169,8 @@ def _scan(job: Job, outcome: Outcome) -> None:
         return
     findings = [wire.pack(finding) for finding in result.findings]
     try:
-        value = [findings, result.facts, result.notes, project.dependencies()]
+        notes = [note if note.startswith(job.shown) else f"{job.shown}: {note}" for note in result.notes]
+        value = [findings, result.facts, notes, project.dependencies()]
         outcome.value = json.dumps(value, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         outcome.error = f"the executor returned what JSON cannot hold ({error})"

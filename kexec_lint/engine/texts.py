@@ -50,7 +50,7 @@ def in_cells(finding: Finding, source: Source) -> Finding:
 
     def place(at: Location) -> Location:
         cells = source.cells or ()
-        if at.filename != source.path or not 0 < at.row <= len(cells):
+        if at.cell is not None or at.filename != source.path or not 0 < at.row <= len(cells):
             return at
         cell, row = cells[at.row - 1]
         end_row = row + at.end_row - at.row

@@ -69,6 +69,7 @@ def test_a_worker_that_dies_costs_one_file(tree, run):
     ("text", "note"),
     [
         ("x = 1\nSYNTAX\n", "a.py:1: not valid Python (invalid syntax), not checked"),
+        ("NOTE\n", "a.py: line 1: odd, not checked"),
         ("DEEP\n", "a.py: nested too deeply, not checked"),
         ("MARK\0", "a.py: holds null bytes, not checked"),
     ],
