@@ -1,4 +1,5 @@
-"""Does `dispatch explain` name the kernel that `dispatch trace` sees run? For every operator that made-up inputs fit.
+"""Does `dispatch explain` name the kernel that `dispatch trace` sees run? For every operator that made-up
+inputs fit.
 
     python benchmarks/dispatch_agreement.py [--device cpu] [--limit N]
 
@@ -20,12 +21,59 @@ from kexec_lint.aten.dispatch import inputs, table
 from kexec_lint.aten.dispatch.explain import explain
 from kexec_lint.aten.dispatch.trace import Tracer
 
-DANGEROUS = ("_cuda", "cudnn", "miopen", "_nnpack", "record_stream", "_assert", "set_", "_foreach_map", "_sync",
-             "set_data", "_thnn", "wait", "_use_cudnn", "backward", "_pin", "pin_memory", "is_pinned", "rename",
-             "from_file", "_debug", "_dim", "_test", "_to_cpu", "sparse_coo_tensor", "_validate", "_embedding",
-             "embedding_bag", "_segment", "quantize", "fake_quant", "_weight_int", "_mkldnn", "mkldnn", "_nested",
-             "_jagged", "_make_dep", "_functional", "_local", "resize", "as_strided", "_scaled", "_fused", "mps_",
-             "xnnpack", "_cslt", "lstm", "gru", "rnn", "_unsafe_index", "_cufft", "ctc")  # fmt: skip
+DANGEROUS = (
+    "_cuda",
+    "cudnn",
+    "miopen",
+    "_nnpack",
+    "record_stream",
+    "_assert",
+    "set_",
+    "_foreach_map",
+    "_sync",
+    "set_data",
+    "_thnn",
+    "wait",
+    "_use_cudnn",
+    "backward",
+    "_pin",
+    "pin_memory",
+    "is_pinned",
+    "rename",
+    "from_file",
+    "_debug",
+    "_dim",
+    "_test",
+    "_to_cpu",
+    "sparse_coo_tensor",
+    "_validate",
+    "_embedding",
+    "embedding_bag",
+    "_segment",
+    "quantize",
+    "fake_quant",
+    "_weight_int",
+    "_mkldnn",
+    "mkldnn",
+    "_nested",
+    "_jagged",
+    "_make_dep",
+    "_functional",
+    "_local",
+    "resize",
+    "as_strided",
+    "_scaled",
+    "_fused",
+    "mps_",
+    "xnnpack",
+    "_cslt",
+    "lstm",
+    "gru",
+    "rnn",
+    "_unsafe_index",
+    "_cufft",
+    "ctc",
+)
 """Parts of names whose kernels need more than a fitting schema: made-up inputs could crash the process."""
 
 
@@ -91,7 +139,8 @@ def judge(overload: object, device: str) -> tuple[str, str]:
 
 
 def work(start: int, limit: int, device: str) -> None:
-    """Judge the operators from `start` on, one line each; a kernel that crashes on made-up inputs ends the process."""
+    """Judge the operators from `start` on, one line each; a kernel that crashes on made-up inputs ends the
+    process."""
     for overload in overloads()[start:limit]:
         print("start", table.qualified_name(overload), flush=True)
         print("done", *judge(overload, device), flush=True)

@@ -13,14 +13,31 @@ PYTHON_SUFFIXES = frozenset((".py", ".pyi"))
 SUFFIXES = frozenset((".py", ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".mm"))
 
 PYTHON_NEEDLES = frozenset(
-    (b"torch.library", b"torch.ops.", b"import library", b"import ops", b"custom_op(", b"triton_op(", b"cpp_extension",
-     b"register_kernel(", b"register_fake(",
-     b"rename_privateuse1_backend")
-)  # fmt: skip
+    (
+        b"torch.library",
+        b"torch.ops.",
+        b"import library",
+        b"import ops",
+        b"custom_op(",
+        b"triton_op(",
+        b"cpp_extension",
+        b"register_kernel(",
+        b"register_fake(",
+        b"rename_privateuse1_backend",
+    )
+)
 NATIVE_NEEDLES = frozenset(
-    (b"TORCH_LIBRARY", b"PYBIND11_MODULE", b"EXECUTORCH_LIBRARY", b"RegisterOperators", b"torch::Library",
-     b"at::Tensor", b"torch::Tensor", b"ATen/")
-)  # fmt: skip
+    (
+        b"TORCH_LIBRARY",
+        b"PYBIND11_MODULE",
+        b"EXECUTORCH_LIBRARY",
+        b"RegisterOperators",
+        b"torch::Library",
+        b"at::Tensor",
+        b"torch::Tensor",
+        b"ATen/",
+    )
+)
 MIX_NEEDLES = (b'"cuda', b"'cuda", b".cuda()")
 
 
@@ -88,8 +105,15 @@ def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Find
         rule = pages[code]
         extra = (("operator", report.operator),) if report.operator else ()
         finding = Finding(
-            code, rule.name, Severity(report.severity or rule.severity), confidence, report.message, report.at,
-            report.help, related=report.related, extra=extra,
-        )  # fmt: skip
+            code,
+            rule.name,
+            Severity(report.severity or rule.severity),
+            confidence,
+            report.message,
+            report.at,
+            report.help,
+            related=report.related,
+            extra=extra,
+        )
         found.setdefault((code, report.at.filename, report.at.cell, report.at.row, report.at.column), finding)
     return sorted(found.values(), key=lambda f: f.sort_key)

@@ -11,7 +11,8 @@ from kexec_lint.findings import Location
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a kernel. `kind`: positional, keyword (only), var, varkw; `default` as source, None if absent."""
+    """A parameter of a kernel. `kind`: positional, keyword (only), var, varkw; `default` as source, None if
+    absent."""
 
     name: str
     kind: str
@@ -24,8 +25,8 @@ class Parameter:
 class Event:
     """Something a kernel's body does that a rule may care about, at its place.
 
-    `kind` names it ("mutates", "returns", "touches-data"…), `subject` the parameter or operator, `detail` the words.
-    `sure` is False when another path or an unknown value could make it harmless.
+    `kind` names it ("mutates", "returns", "touches-data"…), `subject` the parameter or operator, `detail` the
+    words. `sure` is False when another path or an unknown value could make it harmless.
     """
 
     kind: str
@@ -174,14 +175,25 @@ class FileFacts:
     is_test: bool = False
     dangling: tuple[str, ...] = ()
     at_runtime: tuple[str, ...] = ()
-    """Set for the pseudo-file that `check --runtime` adds: the modules imported; `dangling` is the dispatcher's list."""
+    """Set for the pseudo-file that `check --runtime` adds: the modules imported; `dangling` is the
+    dispatcher's list."""
 
 
 _NESTED: dict[str, Any] = {
-    "definitions": Definition, "implementations": Implementation, "calls": Call, "libraries": LibraryObject,
-    "problems": Problem, "functions": Function, "parameters": Parameter, "events": Event, "function": Function,
-    "swallowed": Swallow, "handler": Location, "at": Location, "at_end": Location,
-}  # fmt: skip
+    "definitions": Definition,
+    "implementations": Implementation,
+    "calls": Call,
+    "libraries": LibraryObject,
+    "problems": Problem,
+    "functions": Function,
+    "parameters": Parameter,
+    "events": Event,
+    "function": Function,
+    "swallowed": Swallow,
+    "handler": Location,
+    "at": Location,
+    "at_end": Location,
+}
 
 
 def to_json(facts: FileFacts) -> dict[str, Any]:
@@ -231,8 +243,19 @@ class FileBuilder:
     def build(self, is_test: bool = False) -> FileFacts:
         """Return the frozen records."""
         return FileFacts(
-            tuple(self.definitions), tuple(self.implementations), tuple(self.calls), tuple(self.libraries),
-            tuple(self.problems), tuple(self.functions), tuple(sorted(self.open_definitions)),
-            tuple(sorted(self.open_implementations)), tuple(self.loads), tuple(self.external),
-            tuple(self.swallowed), self.executorch, tuple(self.fallbacks), tuple(self.backends), is_test,
-        )  # fmt: skip
+            tuple(self.definitions),
+            tuple(self.implementations),
+            tuple(self.calls),
+            tuple(self.libraries),
+            tuple(self.problems),
+            tuple(self.functions),
+            tuple(sorted(self.open_definitions)),
+            tuple(sorted(self.open_implementations)),
+            tuple(self.loads),
+            tuple(self.external),
+            tuple(self.swallowed),
+            self.executorch,
+            tuple(self.fallbacks),
+            tuple(self.backends),
+            is_test,
+        )

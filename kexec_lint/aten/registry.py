@@ -192,7 +192,7 @@ class Registry:
         """Return the operators a call can mean: that overload, or every overload of a packet."""
         if name in self.operators:
             return [self.operators[name]]
-        return [o for o in self._by_packet.get(name, ())]
+        return list(self._by_packet.get(name, ()))
 
     @cached_property
     def _by_packet(self) -> dict[str, list[Operator]]:
@@ -285,14 +285,23 @@ def default_kernels(definition: Definition) -> list[Implementation]:
     name = definition.function.name if definition.function else None
     return [
         Implementation(
-            definition.operator, definition.at, definition.via, "python", key, "kernel", definition.function, name,
-            guard=definition.guard, raw="default",
+            definition.operator,
+            definition.at,
+            definition.via,
+            "python",
+            key,
+            "kernel",
+            definition.function,
+            name,
+            guard=definition.guard,
+            raw="default",
         )
         for key in keys
-    ]  # fmt: skip
+    ]
 
 
 def base_type(annotation: str | None) -> str:
-    """Return a C++ or Python annotation without const, references and namespaces: `Tensor` for `const at::Tensor&`."""
+    """Return a C++ or Python annotation without const, references and namespaces: `Tensor` for `const
+    at::Tensor&`."""
     text = re.sub(r"\b(const|at|torch|c10|std|typing)\b(::|\.)?|[&*]", " ", annotation or "")
     return " ".join(text.split())

@@ -1,4 +1,5 @@
-"""`check --runtime MODULE`: what the dispatcher itself knows after a module is imported, as facts for the registry.
+"""`check --runtime MODULE`: what the dispatcher itself knows after a module is imported, as facts for the
+registry.
 
 `facts` starts this module as a program in a process of its own, so that nothing is registered in the linter's.
 """
@@ -31,8 +32,12 @@ def facts(module: str, python: str = sys.executable, timeout: float = 300.0) -> 
     try:
         run = subprocess.run(
             [python, "-m", "kexec_lint.aten.runtime", module],
-            capture_output=True, text=True, env=environment, timeout=timeout, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=timeout,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise RuntimeFailed(f"importing {module} took more than {timeout:.0f} s") from None
     if run.returncode:

@@ -9,24 +9,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kexec_lint.aten import aten
+
 Default = int | float | complex | bool | str | None | tuple["Default", ...]
 
-BASE_TYPES = frozenset(
-    "Tensor Generator ScalarType Layout MemoryFormat Storage QScheme Quantizer Device DeviceIndex Stream Scalar str "
-    "float complex int SymInt bool SymBool None NoneType Capsule Any AnyClassType AnyEnumType".split()
+BASE_TYPES = aten.words(
+    "Tensor Generator ScalarType Layout MemoryFormat Storage QScheme Quantizer Device DeviceIndex "
+    "Stream Scalar str "
+    "float complex int SymInt bool SymBool None NoneType Capsule Any AnyClassType AnyEnumType"
 )
 GENERIC_TYPES = frozenset(("Dict", "Union", "Future", "Await", "RRef"))
-ENUM_DEFAULTS = frozenset(
+ENUM_DEFAULTS = aten.words(
     "uint8 int8 short int long half float double complex32 complex64 complex128 bool qint8 quint8 qint32 bfloat16 "
-    "strided sparse contiguous_format preserve_format Mean Sum".split()
+    "strided sparse contiguous_format preserve_format Mean Sum"
 )
 """Identifiers that stand for a number as a default value."""
 _NO_DEFAULT_TYPES = frozenset(
     ("Any", "AnyClassType", "AnyEnumType", "Capsule", "Storage", "QScheme", "Quantizer", "Stream")
 )
-_RESERVED = frozenset(
-    "def while for in if else elif None True False and or not global import with break continue del pass class assert "
-    "raise return is".split()
+_RESERVED = aten.words(
+    "def while for in if else elif None True False and or not global import with break continue del "
+    "pass class assert "
+    "raise return is"
 )
 _TOKEN = re.compile(
     r"""(?P<space>[ \t]+)
@@ -298,7 +302,7 @@ class _Parser:
 
     def type_list(self) -> list[Type]:
         self.expect("(")
-        found = []
+        found: list[Type] = []
         while not self.peek(")") or found:
             found.append(self.sized_type()[0])
             if self.tokens[self.at][0] == "name":  # a named field of a tuple
@@ -321,7 +325,7 @@ class _Parser:
         return Alias(before, after, write)
 
     def alias_sets(self) -> tuple[str, ...]:
-        found = []
+        found: list[str] = []
         while True:
             found.append("*" if self.take("*") else self.identifier())
             if not self.take("|"):
@@ -396,10 +400,32 @@ def _optional(kind: Type) -> Type:
 def _hint(name: str) -> str:
     """Return what the author may have meant by an unknown type."""
     meant = {
-        "double": "float", "float32": "float", "float64": "float", "int64": "int", "int64_t": "int", "int32": "int",
-        "long": "int", "size_t": "int", "number": "Scalar", "string": "str", "tensor": "Tensor", "List": "T[]",
-        "list": "T[]", "Sequence": "T[]", "Optional": "T?", "Tuple": "(T, U)", "tuple": "(T, U)", "Bool": "bool",
-        "boolean": "bool", "Int": "int", "Float": "float", "Str": "str", "dtype": "ScalarType", "device": "Device",
-        "SymFloat": "float", "TensorList": "Tensor[]", "void": "()",
-    }.get(name)  # fmt: skip
+        "double": "float",
+        "float32": "float",
+        "float64": "float",
+        "int64": "int",
+        "int64_t": "int",
+        "int32": "int",
+        "long": "int",
+        "size_t": "int",
+        "number": "Scalar",
+        "string": "str",
+        "tensor": "Tensor",
+        "List": "T[]",
+        "list": "T[]",
+        "Sequence": "T[]",
+        "Optional": "T?",
+        "Tuple": "(T, U)",
+        "tuple": "(T, U)",
+        "Bool": "bool",
+        "boolean": "bool",
+        "Int": "int",
+        "Float": "float",
+        "Str": "str",
+        "dtype": "ScalarType",
+        "device": "Device",
+        "SymFloat": "float",
+        "TensorList": "Tensor[]",
+        "void": "()",
+    }.get(name)
     return f"; the schema language writes {meant}" if meant else ""

@@ -1,4 +1,5 @@
-"""`kexec-lint dispatch`: which registered kernel a call runs, what a program dispatched, where two devices differ."""
+"""`kexec-lint dispatch`: which registered kernel a call runs, what a program dispatched, where two devices
+differ."""
 
 from __future__ import annotations
 
@@ -204,13 +205,19 @@ def _profile(torch: Any, script: str, args: tuple[str, ...]) -> str:
 @click.option("--atol", type=float, help="Absolute tolerance for every dtype.")
 @click.option("--format", "output", type=click.Choice(("text", "json")), default="text", show_default=True)
 def compare(
-    target: str, args: tuple[str, ...], devices: str, inputs: tuple[str, ...], modules: tuple[str, ...],
-    rtol: float | None, atol: float | None, output: str,
-) -> None:  # fmt: skip
+    target: str,
+    args: tuple[str, ...],
+    devices: str,
+    inputs: tuple[str, ...],
+    modules: tuple[str, ...],
+    rtol: float | None,
+    atol: float | None,
+    output: str,
+) -> None:
     """Run TARGET (an operator or a script) through two kernels and report where their results differ first."""
     torch = _torch()
     from kexec_lint.aten.dispatch import render
-    from kexec_lint.aten.dispatch.compare import REFERENCE, Comparison, Shadow, compare_operator
+    from kexec_lint.aten.dispatch.compare import REFERENCE, Comparison, Shadow
 
     _import(modules)
     names = tuple(d.strip() for d in devices.split(","))
@@ -260,5 +267,6 @@ def _compare_operator(target: str, inputs: tuple[str, ...], pair: tuple[str, str
         except Exception as error:  # generated inputs need not fit
             last = error
     _fail(
-        f"{table.qualified_name(overload)} could not be run: {str(last).strip().splitlines()[0] if last else 'give --input'}"
+        f"{table.qualified_name(overload)} could not be run: "
+        f"{str(last).strip().splitlines()[0] if last else 'give --input'}"
     )

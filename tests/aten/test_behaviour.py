@@ -16,7 +16,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @dataclass(frozen=True)
 class Expected:
-    """`raises`: what running the example raises ("" accepts it silently); then `probe` runs and `then` is its error.
+    """`raises`: what running the example raises ("" accepts it silently); then `probe` runs and `then` is its
+    error.
 
     `holds` is an expression over the probe's value `r` and the example's names that must be true.
     """
@@ -30,8 +31,12 @@ class Expected:
 ONES = "torch.ones(3)"
 EXPECTED = {
     ("ATN101", 0): Expected(probe="loud(torch.ones(3))", then="Could not run 'page101::gain'"),
-    ("ATN102", 0): Expected(probe="torch.ops.page102.twice(torch.ones(3, device='meta'))", then="'Meta' backend|page102"),
-    ("ATN103", 0): Expected(probe="check()", then="Could not run 'page103::twice' with arguments from the 'CPU' backend"),
+    ("ATN102", 0): Expected(
+        probe="torch.ops.page102.twice(torch.ones(3, device='meta'))", then="'Meta' backend|page102"
+    ),
+    ("ATN103", 0): Expected(
+        probe="check()", then="Could not run 'page103::twice' with arguments from the 'CPU' backend"
+    ),
     ("ATN104", 0): Expected(
         probe="torch.compile(lambda x: twice(x) + 1, backend='aot_eager', fullgraph=True)(torch.ones(3))",
         then="fake impl|fake tensor|FakeTensor",
@@ -56,7 +61,9 @@ EXPECTED = {
     ("ATN111", 0): Expected(probe="torch.ops.page111.gain(torch.ones(1), 2.0)", holds="float(r) == 3.0"),
     ("ATN112", 0): Expected(raises="does not match namespace"),
     ("ATN112", 1): Expected(raises="Only a single TORCH_LIBRARY"),
-    ("ATN113", 0): Expected(probe="(install(), torch.ops.page113.neg(torch.ones(1)))", then="has no attribute 'neg'"),
+    ("ATN113", 0): Expected(
+        probe="(install(), torch.ops.page113.neg(torch.ones(1)))", then="has no attribute 'neg'"
+    ),
     ("ATN114", 0): Expected(probe="gain(torch.ones(1))", then="'_OpNamespace' 'page114' object has no attribute"),
     ("ATN115", 0): Expected(raises="could not parse dispatch key"),
     ("ATN115", 1): Expected(raises="device type"),
@@ -67,7 +74,9 @@ EXPECTED = {
     ),
     ("ATN119", 0): Expected(raises="non-functional operator"),
     ("ATN120", 0): Expected(
-        probe="torch._subclasses.FakeTensorMode().__enter__() and head(torch.ones(3), torch.ones(2, dtype=torch.int64).sum())", then="item|DataDependent"
+        probe="torch._subclasses.FakeTensorMode().__enter__() and "
+        "head(torch.ones(3), torch.ones(2, dtype=torch.int64).sum())",
+        then="item|DataDependent",
     ),
     ("ATN120", 1): Expected(
         probe="torch._subclasses.FakeTensorMode().__enter__() and torch.ops.page120b.nonneg(torch.ones(3))",
@@ -83,12 +92,17 @@ EXPECTED = {
     ("ATN124", 0): Expected(probe="torch.sin(torch.zeros(1))", holds="float(r) == 1.0"),
     ("ATN125", 0): Expected(probe="torch.ops.page125.gain(torch.ones(1))", then="RecursionError|recursion"),
     ("ATN126", 0): Expected(probe="total(torch.ones(2, 3).t())", then="view size is not compatible|stride"),
-    ("ATN127", 0): Expected(probe="double(torch.ones(1, requires_grad=True)).sum().backward()", then="no autograd formula"),
+    ("ATN127", 0): Expected(
+        probe="double(torch.ones(1, requires_grad=True)).sum().backward()", then="no autograd formula"
+    ),
 }
 ELSEWHERE = {
-    "ATN117": "needs ExecuTorch", "ATN128": "needs a GPU", "ATN129": "its import fails by design: see test_swallowed",
-    "ATN211": "compiles C++: see docs/dispatch.md", "ATN212": "sets an environment variable",
-}  # fmt: skip
+    "ATN117": "needs ExecuTorch",
+    "ATN128": "needs a GPU",
+    "ATN129": "its import fails by design: see test_swallowed",
+    "ATN211": "compiles C++: see docs/dispatch.md",
+    "ATN212": "sets an environment variable",
+}
 
 
 def bad_examples() -> list[tuple[str, int, Example]]:

@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from aten_tree import DEFAULT, check, expected, found
 
-CASES = sorted(Path(__file__).with_name("cases").glob("*.py")) + sorted(Path(__file__).with_name("cases").glob("*.cpp"))
+CASES = sorted(Path(__file__).with_name("cases").glob("*.py")) + sorted(
+    Path(__file__).with_name("cases").glob("*.cpp")
+)
 
 
 def parts(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Split a file at lines `# case: name` (or `// case: name`); `# file: path` starts a further file of the case."""
+    """Split a file at lines `# case: name` (or `// case: name`); `# file: path` starts a further file of the
+    case."""
     mark = "// " if path.suffix == ".cpp" else "# "
     found: list[tuple[str, dict[str, list[str]]]] = []
     for line in path.read_text(encoding="utf-8").split("\n"):

@@ -52,9 +52,15 @@ def test_rejected_with_a_reason(text: str, part: str) -> None:
 def outline(schema: object) -> tuple[object, ...]:
     """What torch's parser says of a schema."""
     arguments = tuple(
-        (a.name, a.kwarg_only, a.has_default_value(), a.alias_info is not None, a.alias_info is not None and a.alias_info.is_write)
+        (
+            a.name,
+            a.kwarg_only,
+            a.has_default_value(),
+            a.alias_info is not None,
+            a.alias_info is not None and a.alias_info.is_write,
+        )
         for a in schema.arguments  # type: ignore[attr-defined]
-    )  # fmt: skip
+    )
     returns = tuple((r.name, r.alias_info is not None) for r in schema.returns)  # type: ignore[attr-defined]
     return schema.name, schema.overload_name, arguments, returns  # type: ignore[attr-defined]
 
@@ -63,7 +69,7 @@ def own_outline(schema: Schema) -> tuple[object, ...]:
     name = f"{schema.namespace}::{schema.name}" if schema.namespace else schema.name
     arguments = tuple(
         (a.name, a.kwarg_only, a.has_default, a.alias is not None, a.writes) for a in schema.arguments
-    )  # fmt: skip
+    )
     return name, schema.overload, arguments, tuple((r.name, r.alias is not None) for r in schema.returns)
 
 
@@ -94,7 +100,9 @@ def test_agrees_on_every_schema_of_the_wheel() -> None:
             if a.type.base not in ("Tuple", "Dict", "Union", "Future", "Await", "RRef") and "." not in a.type.base:
                 listed = a.type.element if a.type.optional and a.type.element else a.type
                 same &= own_type(a.type) == str(b.type) and listed.size == b.N
-                if isinstance(a.default, (int, float, bool, str)) and not isinstance(b.default_value, (list, torch.dtype)):
+                if isinstance(a.default, (int, float, bool, str)) and not isinstance(
+                    b.default_value, (list, torch.dtype)
+                ):
                     same &= a.default == b.default_value or isinstance(a.default, str)  # type: ignore[attr-defined]
         if not same:
             different.append(text)
@@ -114,17 +122,63 @@ def malformed() -> list[str]:
         "f(Tensor[] xs, int k=2, str m='sum', ScalarType? d=None, float? eps=None) -> Tensor[]",
     )
     changes = (
-        ("(", ""), (")", ""), ("->", ""), ("->", "=>"), (",", ""), (",", ",,"), (" x", ""), ("Tensor", "Tensor Tensor"),
-        ("Tensor", "List[Tensor]"), ("Tensor", "torch.Tensor[Tensor]"), ("int", "Int"), ("int", "Optional[int]"),
-        ("float", "Float"), ("bool", "Bool"), ("?", "??("), ("=", "=="), ("=2", "="), ("=None", "=nothing"),
-        ("=True", "=true"), ("'sum'", "sum"), ("'sum'", "'sum"), ("(a!)", "(!)"), ("(a!)", "(a!"), ("[2]", "[two]"),
-        ("[2]", "[2"), (".out", ".default"), (".out", "."), ("::", ":"), ("::", "::::"), ("f", "1f"), ("f", ""),
-        ("*", "**"), ("*", "*,"), ("-> Tensor", "-> Tensor, Tensor"), ("-> (", "-> (("), ("-> ()", "->"),
-        ("Tensor x", "Tensor x y"), ("k=2", "k=2 3"), (" k", " in"), (" k", " def"), (" k", " 2k"), ("eps", "eps-2"),
-        ("s=1", "s=[1"), ("s=1", "s=1]"), ("s=1", "s={1}"), ("xs", "x.s"), ("out)", "out;"), ("int k=2", "int k=2, Tensor y"),
-        ("int k", "void* k"), ("int k", "const int k"), ("Tensor x", "const Tensor& x"), ("Tensor", "Tensor<float>"),
-        ("ScalarType", "torch.dtype"), ("str", "Str"), ("Tensor)", "Tensor,)"), ("Tensor(a!) out", "Tensor(a!)"),
-    )  # fmt: skip
+        ("(", ""),
+        (")", ""),
+        ("->", ""),
+        ("->", "=>"),
+        (",", ""),
+        (",", ",,"),
+        (" x", ""),
+        ("Tensor", "Tensor Tensor"),
+        ("Tensor", "List[Tensor]"),
+        ("Tensor", "torch.Tensor[Tensor]"),
+        ("int", "Int"),
+        ("int", "Optional[int]"),
+        ("float", "Float"),
+        ("bool", "Bool"),
+        ("?", "??("),
+        ("=", "=="),
+        ("=2", "="),
+        ("=None", "=nothing"),
+        ("=True", "=true"),
+        ("'sum'", "sum"),
+        ("'sum'", "'sum"),
+        ("(a!)", "(!)"),
+        ("(a!)", "(a!"),
+        ("[2]", "[two]"),
+        ("[2]", "[2"),
+        (".out", ".default"),
+        (".out", "."),
+        ("::", ":"),
+        ("::", "::::"),
+        ("f", "1f"),
+        ("f", ""),
+        ("*", "**"),
+        ("*", "*,"),
+        ("-> Tensor", "-> Tensor, Tensor"),
+        ("-> (", "-> (("),
+        ("-> ()", "->"),
+        ("Tensor x", "Tensor x y"),
+        ("k=2", "k=2 3"),
+        (" k", " in"),
+        (" k", " def"),
+        (" k", " 2k"),
+        ("eps", "eps-2"),
+        ("s=1", "s=[1"),
+        ("s=1", "s=1]"),
+        ("s=1", "s={1}"),
+        ("xs", "x.s"),
+        ("out)", "out;"),
+        ("int k=2", "int k=2, Tensor y"),
+        ("int k", "void* k"),
+        ("int k", "const int k"),
+        ("Tensor x", "const Tensor& x"),
+        ("Tensor", "Tensor<float>"),
+        ("ScalarType", "torch.dtype"),
+        ("str", "Str"),
+        ("Tensor)", "Tensor,)"),
+        ("Tensor(a!) out", "Tensor(a!)"),
+    )
     found = [text.replace(a, b, 1) for text, (a, b) in itertools.product(good, changes) if a in text]
     return list(dict.fromkeys(text for text in found if text not in good))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ class Report:
     operator: str = ""
 
 
+FAMILIES = ("coverage", "definitions", "fakes", "kernels", "loading", "native", "signatures")
+
 Check = Callable[[Registry], Iterator[Report]]
 CHECKS: dict[str, list[Check]] = {}
 
@@ -38,14 +41,6 @@ def check(code: str) -> Callable[[Check], Check]:
 
 def load() -> dict[str, list[Check]]:
     """Import every family and return the table."""
-    from kexec_lint.aten.checks import (  # noqa: F401
-        coverage,
-        definitions,
-        fakes,
-        kernels,
-        loading,
-        native,
-        signatures,
-    )
-
+    for family in FAMILIES:
+        importlib.import_module(f"{__name__}.{family}")
     return CHECKS

@@ -50,7 +50,8 @@ def device_kernel_missing(registry: Registry) -> Iterator[Report]:
                 call.at,
                 f"'{operator.name}' has no {key} kernel, and this call passes a tensor on '{call.devices[0]}' "
                 f"(registered: {', '.join(sorted(keys))})",
-                f"register a kernel for {key}; the call raises \"Could not run '{operator.name}' with arguments from the "
+                f"register a kernel for {key}; the call raises \"Could not run '{operator.name}' "
+                "with arguments from the "
                 f"'{key}' backend\"",
                 related=(Related("the registered kernel", kernel.at),),
                 operator=operator.name,
@@ -158,7 +159,7 @@ def out_variant_missing(registry: Registry) -> Iterator[Report]:
             continue
         call = next(
             (c for c in operator.calls if not c.guarded and registry.files[c.at.filename].executorch), None
-        )  # fmt: skip
+        )
         if call is None or any(role_of(i) == "executorch" for i in operator.implementations):
             continue
         yield Report(

@@ -13,7 +13,7 @@ from kexec_lint.aten.registry import Operator, Registry, read_schema, role_of
 from kexec_lint.aten.schema import SchemaError
 from kexec_lint.findings import Related
 
-OUT_OF_TREE_DEVICES = frozenset("npu musa mlu gcu sdaa hpu mkldnn opengl opencl ideep fpga".split())
+OUT_OF_TREE_DEVICES = aten.words("npu musa mlu gcu sdaa hpu mkldnn opengl opencl ideep fpga")
 """Device types of PrivateUse1 backends that rename themselves, and old ones that PyTorch still parses."""
 
 
@@ -95,9 +95,11 @@ def _dangling(registry: Registry, language: str) -> Iterator[Report]:
         for implementation in operator.implementations:
             if implementation.language != language:
                 continue
-            raises = implementation.language == "python" and implementation.role in ("fake", "autograd", "vmap") and (
-                implementation.via.startswith("torch.library.")
-            )  # fmt: skip
+            raises = (
+                implementation.language == "python"
+                and implementation.role in ("fake", "autograd", "vmap")
+                and (implementation.via.startswith("torch.library."))
+            )
             yield Report(
                 implementation.at,
                 f"no operator '{operator.name}' is defined: this {_what(implementation)} is never reached",
@@ -185,7 +187,7 @@ def _defined_twice(operator: Operator) -> Iterator[Report]:
             f"'{operator.name}' is defined a second time",
             "rename one; the second custom_op silently replaces the first"
             if custom
-            else "rename one, or give it an overload name; PyTorch raises RuntimeError 'same name and overload name'"
+            else "rename one, or give it an overload name; it raises RuntimeError 'same name and overload name'"
             if definition.language == "python"
             else "rename one, or give it an overload name; loading the library terminates the process",
             related=(Related("the first definition", before.at),),
@@ -219,7 +221,8 @@ def namespace_of_library(registry: Registry) -> Iterator[Report]:
                 )
     for facts in registry.files.values():
         blocks = [x for x in facts.libraries if x.language == "c++"]
-        for item in (*facts.definitions, *facts.implementations):
+        items: list[Definition | Implementation] = [*facts.definitions, *facts.implementations]
+        for item in items:
             if item.via not in ("m.def", "m.impl"):
                 continue
             space = item.operator.partition("::")[0]
@@ -245,16 +248,18 @@ def _block_of(blocks: list[LibraryObject], row: int) -> LibraryObject | None:
 @check("ATN115")
 def bad_key(registry: Registry) -> Iterator[Report]:
     """A dispatch key or a device type that PyTorch does not parse."""
-    known = {k.lower(): k for k in aten.keys()}
+    known = {k.lower(): k for k in aten.dispatch_keys()}
     for operator in registry.operators.values():
         for implementation in operator.implementations:
             key = implementation.key
             if implementation.language == "c++":
-                if key not in aten.keys() and key.lower() in known and not key.isupper():
+                if key not in aten.dispatch_keys() and key.lower() in known and not key.isupper():
                     yield Report(
-                        implementation.at, f"'{key}' is no dispatch key", f"write {known[key.lower()]}",
+                        implementation.at,
+                        f"'{key}' is no dispatch key",
+                        f"write {known[key.lower()]}",
                         operator=operator.name,
-                    )  # fmt: skip
+                    )
                 continue
             if key.startswith("device "):
                 device = key.removeprefix("device ").partition(":")[0]
@@ -272,9 +277,9 @@ def bad_key(registry: Registry) -> Iterator[Report]:
                     (f"did you mean '{hint}'? " if hint else "") + "the registration raises RuntimeError",
                     operator=operator.name,
                 )
-            elif key and key != "?" and key not in aten.keys() and implementation.role == "kernel":
+            elif key and key != "?" and key not in aten.dispatch_keys() and implementation.role == "kernel":
                 close = known.get(key.lower()) or next(
-                    iter(difflib.get_close_matches(key, aten.keys(), 1, 0.6)), None
+                    iter(difflib.get_close_matches(key, aten.dispatch_keys(), 1, 0.6)), None
                 )
                 yield Report(
                     implementation.at,
@@ -306,24 +311,30 @@ def schema_syntax(registry: Registry) -> Iterator[Report]:
                 continue
             if text.startswith("\x00") and not shown.startswith("("):
                 yield Report(
-                    definition.at, "torch.library.define takes the schema without the operator's name",
-                    f"start it with '('; got '{shown}', which raises ValueError", operator=operator.name,
-                )  # fmt: skip
+                    definition.at,
+                    "torch.library.define takes the schema without the operator's name",
+                    f"start it with '('; got '{shown}', which raises ValueError",
+                    operator=operator.name,
+                )
                 continue
             hexadecimal = re.search(r"=\s*-?(0[xX][0-9a-fA-F]+)", text)
             if hexadecimal:
                 yield Report(
-                    definition.at, f"the default {hexadecimal[1]} of '{operator.name}' is read as 0",
-                    "write it in decimal; the schema language has no hexadecimal numbers", operator=operator.name,
-                )  # fmt: skip
+                    definition.at,
+                    f"the default {hexadecimal[1]} of '{operator.name}' is read as 0",
+                    "write it in decimal; the schema language has no hexadecimal numbers",
+                    operator=operator.name,
+                )
                 continue
             try:
                 read_schema(definition)
             except SchemaError as error:
                 yield Report(
-                    definition.at, f"the schema of '{operator.name}' does not parse: {error}",
-                    f"in '{' '.join(shown.split())}'", operator=operator.name,
-                )  # fmt: skip
+                    definition.at,
+                    f"the schema of '{operator.name}' does not parse: {error}",
+                    f"in '{' '.join(shown.split())}'",
+                    operator=operator.name,
+                )
 
 
 @check("ATN118")
@@ -347,7 +358,8 @@ def implicit_composite(registry: Registry) -> Iterator[Report]:
                     continue  # ATN204 has the first; alone, m.def(schema, fn) is how a composite is written
             yield Report(
                 implementation.at,
-                f"'{operator.name}' is registered without a dispatch key: it becomes CompositeImplicitAutograd, for every "
+                f"'{operator.name}' is registered without a dispatch key: it becomes "
+                "CompositeImplicitAutograd, for every "
                 "device and below autograd",
                 "the fake registered for it raises 'We should not register a meta kernel'; name the key"
                 if clash
@@ -396,7 +408,8 @@ def _double_def(registry: Registry, language: str) -> Iterator[Report]:
 
 
 def _together(registry: Registry, first: LibraryObject, second: LibraryObject) -> bool:
-    """Whether two blocks end up in one process: one path of one file, or unconditional in one folder of a package."""
+    """Whether two blocks end up in one process: one path of one file, or unconditional in one folder of a
+    package."""
     a, b = first.at.filename.replace("\\", "/"), second.at.filename.replace("\\", "/")
     if a == b:
         return first.guard == second.guard and (
@@ -433,8 +446,10 @@ def aten_override(registry: Registry) -> Iterator[Report]:
                 continue
             yield Report(
                 implementation.at,
-                f"this replaces PyTorch's own {key or 'CompositeImplicitAutograd'} kernel of '{operator.name}' for the "
+                f"this replaces PyTorch's own {key or 'CompositeImplicitAutograd'} kernel of "
+                f"'{operator.name}' for the "
                 "whole process",
-                "every library in the process gets this kernel; use a TorchDispatchMode or an operator of your own",
+                "every library in the process gets this kernel; use a TorchDispatchMode or an "
+                "operator of your own",
                 operator=operator.name,
             )

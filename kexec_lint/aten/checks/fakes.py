@@ -52,13 +52,16 @@ def fake_touches_data(registry: Registry) -> Iterator[Report]:
                 yield Report(
                     event.at,
                     f"the fake of '{operator.name}' "
-                    + (f"branches on the values of '{event.subject}'" if branch else f"reads the data of '{event.subject}' "
-                       f"({event.detail})"),
+                    + (
+                        f"branches on the values of '{event.subject}'"
+                        if branch
+                        else f"reads the data of '{event.subject}' ({event.detail})"
+                    ),
                     "a fake tensor has no data: return the shape from metadata, or a size from "
                     "torch.library.get_ctx().new_dynamic_size()",
                     confidence="possible" if unbacked else "certain" if tensor else "likely",
                     operator=operator.name,
-                )  # fmt: skip
+                )
 
 
 @check("ATN121")
@@ -66,7 +69,7 @@ def fake_wrong_metadata(registry: Registry) -> Iterator[Report]:
     """A fake makes its result without the device and dtype of the input."""
     for operator in registry.operators.values():
         cpu_only = operator.keys <= {"CPU"} and bool(operator.keys)
-        for implementation, function in _fakes(operator):
+        for _, function in _fakes(operator):
             tensor = next((p.name for p in function.parameters if p.kind == "positional"), "x")
             for event in function.of_kind("factory"):
                 if event.detail == "device" and cpu_only:
@@ -74,7 +77,8 @@ def fake_wrong_metadata(registry: Registry) -> Iterator[Report]:
                 yield Report(
                     event.at,
                     f"the fake of '{operator.name}' makes its result without {event.detail}",
-                    f"use {tensor}.new_{event.subject.rpartition('.')[2]}(…) or pass them; the compiled program sees a "
+                    f"use {tensor}.new_{event.subject.rpartition('.')[2]}(…) or pass them; the "
+                    "compiled program sees a "
                     "float32 tensor on the CPU" + (" whatever the input is" if "dtype" in event.detail else ""),
                     confidence="likely",
                     operator=operator.name,

@@ -46,7 +46,7 @@ def undeclared_mutation(registry: Registry) -> Iterator[Report]:
                     f"this writes to '{event.subject}' ({event.detail}), which '{operator.name}' does not declare",
                     f'declare mutates_args=("{event.subject}",), or work on a clone'
                     if custom
-                    else f"write Tensor(a!) {argument.name} in the schema, or work on a clone; functionalization and "
+                    else f"write Tensor(a!) {argument.name} in the schema, or work on a clone; tracing and "
                     "autograd take the argument for unchanged",
                     related=(Related("the definition", definition.at),),
                     operator=operator.name,
@@ -77,11 +77,12 @@ def alias_return(registry: Registry) -> Iterator[Report]:
                 what = {"same": "is", "view": "is a view of", "maybe": "can be"}[link]
                 yield Report(
                     event.at,
-                    f"the result '{text}' {what} the argument '{event.subject}', and the schema of '{operator.name}' "
+                    f"the result '{text}' {what} the argument '{event.subject}', and the schema "
+                    f"of '{operator.name}' "
                     "promises a new tensor",
                     "return a clone; custom_op raises at run time"
                     if operator.is_custom
-                    else "return a clone, or declare the alias (Tensor(a) … -> Tensor(a)); PyTorch does not notice",
+                    else "return a clone, or declare the alias (Tensor(a) … -> Tensor(a)); nothing notices it",
                     confidence="certain" if link != "maybe" else "possible" if ".to(" in text else "likely",
                     operator=operator.name,
                 )
@@ -92,9 +93,10 @@ def self_recursion(registry: Registry) -> Iterator[Report]:
     """A kernel calls its own operator on the same inputs, which leads back to it."""
     for operator in registry.operators.values():
         own = {
-            d.function.name for d in operator.definitions
+            d.function.name
+            for d in operator.definitions
             if d.function is not None and d.via in ("custom_op", "triton_op") and d.function.name != "<lambda>"
-        }  # fmt: skip
+        }
         names = {operator.name, operator.name.partition(".")[0] if "." not in operator.name else operator.name}
         seen: set[Location] = set()
         for implementation in operator.implementations:
@@ -114,7 +116,8 @@ def self_recursion(registry: Registry) -> Iterator[Report]:
                 key = implementation.key or "CompositeImplicitAutograd"
                 yield Report(
                     event.at,
-                    f"the {key} kernel of '{operator.name}' calls '{operator.name}' with its own arguments: endless "
+                    f"the {key} kernel of '{operator.name}' calls '{operator.name}' with its own "
+                    "arguments: endless "
                     "recursion",
                     "call the function that computes, or exclude the key first (torch._C._ExcludeDispatchKeyGuard)"
                     if key.startswith("Auto")
@@ -144,7 +147,8 @@ def stride_assumption(registry: Registry) -> Iterator[Report]:
                 yield Report(
                     event.at,
                     f"{event.detail} takes '{event.subject}' for contiguous",
-                    "call contiguous() first or tag the operator needs_fixed_stride_order; torch.compile may pass other "
+                    "call contiguous() first or tag the operator needs_fixed_stride_order; "
+                    "torch.compile may pass other "
                     "strides than eager did",
                     operator=operator.name,
                 )
@@ -162,7 +166,8 @@ def function_in_kernel(registry: Registry) -> Iterator[Report]:
                 seen.add(event.at)
                 yield Report(
                     event.at,
-                    f"'{event.detail}' runs in the {implementation.key} kernel of '{operator.name}', below autograd",
+                    f"'{event.detail}' runs in the {implementation.key} kernel of "
+                    f"'{operator.name}', below autograd",
                     "register the formula with register_autograd, or the Function under the Autograd key",
                     operator=operator.name,
                 )

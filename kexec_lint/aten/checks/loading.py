@@ -71,7 +71,8 @@ def use_before_load(registry: Registry) -> Iterator[Report]:
             yield Report(
                 call.at,
                 f"nothing defines or loads the operators of 'torch.ops.{space}' before this call",
-                f"import the extension or torch.ops.load_library first; it raises \"'_OpNamespace' '{space}' object has no "
+                "import the extension or torch.ops.load_library first; it raises "
+                f"\"'_OpNamespace' '{space}' object has no "
                 'attribute …"',
                 "likely",
                 operator=call.operator,
@@ -83,13 +84,14 @@ def swallowed_import(registry: Registry) -> Iterator[Report]:
     """An extension whose failed import is dropped, while its operators are used."""
     for facts, swallow in registry.swallowed():
         python_defined = {
-            o.namespace for o in registry.operators.values()
-            if any(d.language == "python" for d in o.definitions)
-        }  # fmt: skip
+            o.namespace for o in registry.operators.values() if any(d.language == "python" for d in o.definitions)
+        }
         uses = [
-            call for other in registry.files.values() for call in other.calls
+            call
+            for other in registry.files.values()
+            for call in other.calls
             if not call.guarded and call.operator.partition("::")[0] not in BUILTIN | python_defined
-        ]  # fmt: skip
+        ]
         call = next((c for c in uses if _comes_from(c.operator.partition("::")[0], swallow.modules)), None)
         if call is None:
             continue
@@ -101,7 +103,8 @@ def swallowed_import(registry: Registry) -> Iterator[Report]:
         yield Report(
             swallow.handler,
             f"a failure to load '{swallow.modules[0]}' is dropped here, and 'torch.ops.{space}' is used later",
-            f"raise, or keep the error and raise it at the first use; the user only sees \"'_OpNamespace' '{space}' object "
+            "raise, or keep the error and raise it at the first use; the user only sees "
+            f"\"'_OpNamespace' '{space}' object "
             'has no attribute …"',
             "likely",
             (Related("the import", swallow.at), Related("used here", call.at)),

@@ -13,10 +13,18 @@ from kexec_lint.findings import Location, Related
 
 CUDA_KEYS = frozenset(("CUDA", "AutogradCUDA", "HIP"))
 WRONG_SCALARS = {
-    "int": "int64_t", "unsigned": "int64_t", "unsigned int": "int64_t", "int32_t": "int64_t", "uint32_t": "int64_t",
-    "uint64_t": "int64_t", "size_t": "int64_t", "short": "int64_t", "int16_t": "int64_t", "uint8_t": "int64_t",
+    "int": "int64_t",
+    "unsigned": "int64_t",
+    "unsigned int": "int64_t",
+    "int32_t": "int64_t",
+    "uint32_t": "int64_t",
+    "uint64_t": "int64_t",
+    "size_t": "int64_t",
+    "short": "int64_t",
+    "int16_t": "int64_t",
+    "uint8_t": "int64_t",
     "float": "double",
-}  # fmt: skip
+}
 SCALARS = {
     "int": {"int64_t", "long", "long int", "SymInt", "long long"},
     "SymInt": {"int64_t", "SymInt", "long", "long long"},
@@ -49,8 +57,10 @@ def composite_touches_memory(registry: Registry) -> Iterator[Report]:
             what = "launches a kernel" if event.kind == "launch" else "takes a raw data pointer"
             yield Report(
                 implementation.at,
-                f"'{operator.name}' is registered for every device (CompositeImplicitAutograd), and its function {what}",
-                "keep m.def(schema) and register the function with TORCH_LIBRARY_IMPL(ns, CPU or CUDA, m); with another "
+                f"'{operator.name}' is registered for every device (CompositeImplicitAutograd), "
+                f"and its function {what}",
+                "keep m.def(schema) and register the function with TORCH_LIBRARY_IMPL(ns, CPU "
+                "or CUDA, m); with another "
                 "device or a fake tensor it reads memory that is not there",
                 related=(Related("here", event.at),),
                 operator=operator.name,
@@ -85,8 +95,13 @@ def native_types(registry: Registry) -> Iterator[Report]:
                 wrong = WRONG_SCALARS.get(base_type(parameter.annotation))
                 if wrong and parameter.at is not None and parameter.at not in seen:
                     seen.add(parameter.at)
-                    yield _typed(operator, parameter, parameter.at, f"'{parameter.annotation}' is no kernel argument type",
-                                 f"use {wrong}; the registration fails to compile")  # fmt: skip
+                    yield _typed(
+                        operator,
+                        parameter,
+                        parameter.at,
+                        f"'{parameter.annotation}' is no kernel argument type",
+                        f"use {wrong}; the registration fails to compile",
+                    )
             if schema is None or implementation.keyset or schema.is_vararg:
                 continue
             taken = [p for p in function.parameters if base_type(p.annotation) not in ("DispatchKeySet",)]
@@ -95,7 +110,8 @@ def native_types(registry: Registry) -> Iterator[Report]:
                     seen.add(function.at)
                     yield Report(
                         function.at,
-                        f"'{function.name}' takes {len(taken)} arguments and the schema of '{operator.name}' has "
+                        f"'{function.name}' takes {len(taken)} arguments and the schema of "
+                        f"'{operator.name}' has "
                         f"{len(schema.arguments)}",
                         "make them agree; loading the library terminates the process",
                         related=(Related("registered here", implementation.at),),
@@ -130,23 +146,48 @@ def _mismatch(operator: Operator, parameter: Parameter, argument: Argument) -> R
     )
     if plain.is_list:
         if inner in known:
-            return _typed(operator, parameter, parameter.at, f"the schema says {kind} and the function takes {written}",
-                          "take a list type (at::TensorList, at::IntArrayRef); loading the library terminates the process")  # fmt: skip
+            return _typed(
+                operator,
+                parameter,
+                parameter.at,
+                f"the schema says {kind} and the function takes {written}",
+                "take a list type (at::TensorList, at::IntArrayRef); loading the library terminates the process",
+            )
         return None
     if plain.base not in SCALARS:
         return None
     if listed:
-        return _typed(operator, parameter, parameter.at, f"the schema says {kind} and the function takes {written}",
-                      "make them agree; loading the library terminates the process")  # fmt: skip
+        return _typed(
+            operator,
+            parameter,
+            parameter.at,
+            f"the schema says {kind} and the function takes {written}",
+            "make them agree; loading the library terminates the process",
+        )
     if inner in known and inner not in SCALARS[plain.base]:
-        return _typed(operator, parameter, parameter.at, f"the schema says {kind} and the function takes {written}",
-                      "make them agree; loading the library terminates the process")  # fmt: skip
+        return _typed(
+            operator,
+            parameter,
+            parameter.at,
+            f"the schema says {kind} and the function takes {written}",
+            "make them agree; loading the library terminates the process",
+        )
     if optional is not None and inner in known and not kind.optional:
-        return _typed(operator, parameter, parameter.at, f"the schema says {kind} and the function takes {written}",
-                      f"write {plain.base}? in the schema; loading the library terminates the process")  # fmt: skip
+        return _typed(
+            operator,
+            parameter,
+            parameter.at,
+            f"the schema says {kind} and the function takes {written}",
+            f"write {plain.base}? in the schema; loading the library terminates the process",
+        )
     if kind.optional and optional is None and inner in known and inner != "Tensor":
-        return _typed(operator, parameter, parameter.at, f"the schema says {kind} and the function takes {written}",
-                      "take std::optional; loading the library terminates the process")  # fmt: skip
+        return _typed(
+            operator,
+            parameter,
+            parameter.at,
+            f"the schema says {kind} and the function takes {written}",
+            "take std::optional; loading the library terminates the process",
+        )
     return None
 
 
@@ -160,7 +201,8 @@ def _undeclared(
         seen.add(event.at)
         yield Report(
             event.at,
-            f"this writes to '{event.subject}' ({event.detail}), which the schema of '{operator.name}' does not declare",
+            f"this writes to '{event.subject}' ({event.detail}), which the schema of "
+            f"'{operator.name}' does not declare",
             f"write Tensor(a!) {schema.arguments[index].name} in the schema",
             operator=operator.name,
         )
@@ -171,7 +213,7 @@ def hidden_from_dispatcher(registry: Registry) -> Iterator[Report]:
     """A tensor function that only Python's import machinery knows."""
     registered = {
         i.function_name for o in registry.operators.values() for i in o.implementations if i.language == "c++"
-    }  # fmt: skip
+    }
     for facts in registry.files.values():
         for implementation in facts.implementations:
             if implementation.role != "pybind" or implementation.function_name in registered:
@@ -182,7 +224,8 @@ def hidden_from_dispatcher(registry: Registry) -> Iterator[Report]:
             yield Report(
                 implementation.at,
                 f"'{function.name}' takes tensors and is exported by pybind11 alone",
-                "register it with TORCH_LIBRARY; torch.compile, torch.export and autocast cannot see a pybind11 function",
+                "register it with TORCH_LIBRARY; torch.compile, torch.export and autocast "
+                "cannot see a pybind11 function",
             )
 
 
@@ -268,7 +311,9 @@ def autograd_fallthrough(registry: Registry) -> Iterator[Report]:
                 continue
             yield Report(
                 implementation.at,
-                f"autograd falls through for '{operator.name}': its result carries no gradient and nothing says so",
-                "register a formula, or torch::autograd::autogradNotImplementedFallback(), which raises at backward()",
+                f"autograd falls through for '{operator.name}': its result carries no gradient "
+                "and nothing says so",
+                "register a formula, or torch::autograd::autogradNotImplementedFallback(), "
+                "which raises at backward()",
                 operator=operator.name,
             )

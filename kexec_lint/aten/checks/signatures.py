@@ -108,9 +108,10 @@ def _conflict(implementation: Implementation, function: Function, schema: Schema
         if missing:
             return f"'{function.name}' has no parameter '{missing[0]}', which the schema passes by keyword"
     wanted = [
-        p for p in function.parameters
+        p
+        for p in function.parameters
         if p.kind == "keyword" and p.default is None and p.name not in {a.name for a in schema.arguments}
-    ]  # fmt: skip
+    ]
     if wanted:
         return f"'{function.name}' needs keyword '{wanted[0].name}', which the schema does not have"
     order = [p.name for p in taken[: len(positional)]]
@@ -127,7 +128,8 @@ def _conflict(implementation: Implementation, function: Function, schema: Schema
     for parameter, argument in pairs(implementation, function, schema):
         conflict = _type_conflict(parameter, argument)
         if conflict:
-            return f"'{parameter.name}' of '{function.name}' is annotated {conflict} and the schema says {argument.type}"
+            where = f"'{parameter.name}' of '{function.name}'"
+            return f"{where} is annotated {conflict} and the schema says {argument.type}"
     return None
 
 
@@ -187,7 +189,8 @@ def _annotations(operator: Operator) -> Iterator[Report]:
             if function.returns is None:
                 yield Report(
                     function.at,
-                    f"custom_op infers the schema of '{operator.name}', and '{function.name}' has no return annotation",
+                    f"custom_op infers the schema of '{operator.name}', and '{function.name}' "
+                    "has no return annotation",
                     "annotate it or pass schema=; the decorator raises ValueError",
                     operator=operator.name,
                 )
@@ -216,9 +219,12 @@ def _backward(operator: Operator, schema: Schema) -> Iterator[Report]:
     """A backward formula takes ctx and one gradient for each return."""
     for implementation in operator.implementations:
         function = implementation.function
-        if implementation.role != "autograd" or function is None or function.opaque or not implementation.via.endswith(
-            "register_autograd"
-        ):  # fmt: skip
+        if (
+            implementation.role != "autograd"
+            or function is None
+            or function.opaque
+            or not implementation.via.endswith("register_autograd")
+        ):
             continue
         if any(p.kind == "var" for p in function.parameters) or schema.is_varret:
             continue
@@ -259,7 +265,8 @@ def default_mismatch(registry: Registry) -> Iterator[Report]:
                 seen.add(parameter.at)
                 yield Report(
                     parameter.at or function.at,
-                    f"'{parameter.name}={parameter.default}' differs from the schema's default {argument.default!r} "
+                    f"'{parameter.name}={parameter.default}' differs from the schema's default "
+                    f"{argument.default!r} "
                     f"('{operator.name}')",
                     "write the same default in both; which of the two runs depends on how the operator is called"
                     if implementation.language == "python"
@@ -274,9 +281,13 @@ _UNKNOWN = object()
 
 def _literal(text: str, language: str) -> object:
     if language == "c++":
-        text = {"true": "True", "false": "False", "std::nullopt": "None", "c10::nullopt": "None", "{}": "None"}.get(
-            text, text.rstrip("fFlLuU") if text[:1].isdigit() else text
-        )  # fmt: skip
+        text = {
+            "true": "True",
+            "false": "False",
+            "std::nullopt": "None",
+            "c10::nullopt": "None",
+            "{}": "None",
+        }.get(text, text.rstrip("fFlLuU") if text[:1].isdigit() else text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError):
@@ -291,7 +302,7 @@ def _equal(value: object, default: object) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(default, tuple):
         return tuple(value) == default
     if isinstance(default, tuple) and len(set(default)) == 1:
-        return value == default[0]
+        return bool(value == default[0])
     if isinstance(value, bool) != isinstance(default, bool):
         return bool(value == default) and value is not None
     return bool(value == default)
@@ -313,7 +324,8 @@ def autograd_on_mutating(registry: Registry) -> Iterator[Report]:
             yield Report(
                 implementation.at,
                 f"'{operator.name}' writes to '{written[0]}', so it cannot have an autograd formula",
-                "define a functional operator for the formula; this call raises 'Cannot register autograd formula for "
+                "define a functional operator for the formula; this call raises 'Cannot "
+                "register autograd formula for "
                 "non-functional operator'",
                 related=tuple(Related("defined here", d.at) for d in operator.definitions[:1]),
                 operator=operator.name,

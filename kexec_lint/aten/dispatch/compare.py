@@ -1,4 +1,5 @@
-"""The same operator through different registered kernels: runs both on the same inputs and compares the results."""
+"""The same operator through different registered kernels: runs both on the same inputs and compares the
+results."""
 
 from __future__ import annotations
 
@@ -12,9 +13,13 @@ from kexec_lint.aten.dispatch.inputs import make
 from kexec_lint.aten.dispatch.table import load_torch
 
 TOLERANCE = {
-    "float64": (1e-7, 1e-7), "float32": (1.3e-5, 1e-5), "float16": (1e-2, 1e-3), "bfloat16": (3.2e-2, 1e-3),
-    "complex64": (1.3e-5, 1e-5), "complex128": (1e-7, 1e-7),
-}  # fmt: skip
+    "float64": (1e-7, 1e-7),
+    "float32": (1.3e-5, 1e-5),
+    "float16": (1e-2, 1e-3),
+    "bfloat16": (3.2e-2, 1e-3),
+    "complex64": (1.3e-5, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
 """dtype → (rtol, atol): those of torch.testing, times ten for float32 and float16, whose reductions add up."""
 
 UNCOMPARED = frozenset(("nondeterministic_seeded", "nondeterministic_bitwise"))
@@ -100,7 +105,8 @@ def compare_operator(
 
 
 class Shadow:
-    """Repeats every operator of a program on a second device with the inputs of the first and compares the outputs."""
+    """Repeats every operator of a program on a second device with the inputs of the first and compares the
+    outputs."""
 
     def __init__(self, devices: tuple[str, str], tolerance: tuple[float, float] | None) -> None:
         self.devices = devices
@@ -153,7 +159,7 @@ class Shadow:
             )
             return result
         self.compared += 1
-        written = [a for a in _leaves((args, kwargs))]
+        written = list(_leaves((args, kwargs)))
         for index, (left, right) in enumerate(zip(_leaves(result), _leaves(other), strict=False)):
             self._judge(overload, number, index, left, right, args, kwargs)
         if overload._schema.is_mutable:
@@ -210,14 +216,29 @@ class Shadow:
         scale = float(b.flatten()[worst].abs())
         largest = float(error.flatten()[worst])
         self._report(
-            overload, call, index, f"values ({int((~same).sum())} of {same.numel()})", args, kwargs, largest,
-            largest / scale if scale else float("inf"), position,
-        )  # fmt: skip
+            overload,
+            call,
+            index,
+            f"values ({int((~same).sum())} of {same.numel()})",
+            args,
+            kwargs,
+            largest,
+            largest / scale if scale else float("inf"),
+            position,
+        )
 
     def _report(
-        self, overload: Any, call: int, index: int, what: str, args: Any, kwargs: Any, max_abs: float = 0.0,
-        max_rel: float = 0.0, at: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        overload: Any,
+        call: int,
+        index: int,
+        what: str,
+        args: Any,
+        kwargs: Any,
+        max_abs: float = 0.0,
+        max_rel: float = 0.0,
+        at: tuple[int, ...] = (),
+    ) -> None:
         from kexec_lint.aten.dispatch.trace import _brief
 
         reference = self.devices[1] == REFERENCE
@@ -227,16 +248,22 @@ class Shadow:
         inputs = tuple(map(_brief, args)) + tuple(f"{k}={_brief(v)}" for k, v in kwargs.items())
         self.differences.append(
             Difference(
-                table.qualified_name(overload), call, index, what, inputs, kernel_of(overload, self.devices[0]),
-                second, max_abs, max_rel, at,
+                table.qualified_name(overload),
+                call,
+                index,
+                what,
+                inputs,
+                kernel_of(overload, self.devices[0]),
+                second,
+                max_abs,
+                max_rel,
+                at,
             )
-        )  # fmt: skip
+        )
 
     def outcome(self, note: str = "") -> Comparison:
         """Return what was compared so far."""
-        return Comparison(
-            self.devices, self.compared, tuple(self.skipped.items()), tuple(self.differences), note
-        )  # fmt: skip
+        return Comparison(self.devices, self.compared, tuple(self.skipped.items()), tuple(self.differences), note)
 
 
 def _not_comparable(overload: Any, name: str) -> str | None:

@@ -25,7 +25,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The answer for one call. `winner` is None when no key of the call has a kernel; then `error` says what the user sees.
+    """The answer for one call. `winner` is None when no key of the call has a kernel; then `error` says what
+    the user sees.
 
     `below` are the kernels that an autograd or autocast winner goes on to; `decomposes` the operators a composite
     calls, empty when it was not run.
@@ -67,7 +68,7 @@ def choose_overload(found: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def key_names(keys: Any) -> tuple[str, ...]:
     """Return the names of a DispatchKeySet from the highest priority to the lowest."""
     torch = load_torch()
-    found = []
+    found: list[str] = []
     while True:
         key = keys.highestPriorityTypeId()
         if key == torch._C.DispatchKey.Undefined:
@@ -125,10 +126,22 @@ def explain(overload: Any, args: list[Any], kwargs: dict[str, Any], decompose: b
         if note:
             notes.append(note)
     return Explanation(
-        name, str(overload._schema), _schema_site(name), tuple(map(_describe, described)), key_names(keys),
-        key_names(include), key_names(exclude), chain, winner, below, decomposes, table.registrations(name), error,
-        closest, tuple(notes),
-    )  # fmt: skip
+        name,
+        str(overload._schema),
+        _schema_site(name),
+        tuple(map(_describe, described)),
+        key_names(keys),
+        key_names(include),
+        key_names(exclude),
+        chain,
+        winner,
+        below,
+        decomposes,
+        table.registrations(name),
+        error,
+        closest,
+        tuple(notes),
+    )
 
 
 def torch_backends() -> frozenset[str]:
@@ -142,7 +155,8 @@ def torch_backends() -> frozenset[str]:
 
 
 def _is_only_fallback(winner: Step, chain: tuple[Step, ...], backend: str) -> bool:
-    """Whether what runs first is a fallback or autograd above a backend without kernel: it will find none either."""
+    """Whether what runs first is a fallback or autograd above a backend without kernel: it will find none
+    either."""
     own = next((s for s in chain if s.key == backend), None)
     passes_on = winner.row is not None and winner.row.tag in ("backend fallback", "autograd kernel")
     return passes_on and own is not None and own.row is None
@@ -199,7 +213,8 @@ def _closest(name: str, backend: str) -> Registration | None:
 
 
 def _children(overload: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    """Return the operators that a composite calls, by running it once on its inputs (on meta if they are not there)."""
+    """Return the operators that a composite calls, by running it once on its inputs (on meta if they are not
+    there)."""
     from kexec_lint.aten.dispatch.trace import Tracer, TraceUnavailable
 
     if not args and not kwargs:

@@ -1,4 +1,5 @@
-"""The function behind a registration: C++ names from native_functions.yaml, Python functions from their registries."""
+"""The function behind a registration: C++ names from native_functions.yaml, Python functions from their
+registries."""
 
 from __future__ import annotations
 
@@ -94,8 +95,11 @@ def python_site(operator: str, key: str) -> str | None:
             backends = getattr(custom, "_backend_fns", {})
             function = backends.get(_device(key)) or backends.get(None) or getattr(custom, "_init_fn", None)
         if function is not None:
-            return _code_site(getattr(custom, "_init_fn", function) if key not in ("Meta", "fake") and not
-                              key.startswith("Autograd") and _device(key) not in backends else function)  # fmt: skip
+            return _code_site(
+                getattr(custom, "_init_fn", function)
+                if key not in ("Meta", "fake") and not key.startswith("Autograd") and _device(key) not in backends
+                else function
+            )
     if key in ("Meta", "fake"):
         registry = getattr(getattr(library, "simple_registry", None), "singleton", None)
         if registry is not None:

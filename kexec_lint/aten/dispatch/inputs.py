@@ -11,10 +11,22 @@ from typing import Any
 from kexec_lint.aten.dispatch.table import load_torch
 
 DTYPES = {
-    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
-    "i16": "int16", "i8": "int8", "u8": "uint8", "b8": "bool", "bool": "bool", "c64": "complex64", "c128": "complex128",
-    "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-}  # fmt: skip
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u8": "uint8",
+    "b8": "bool",
+    "bool": "bool",
+    "c64": "complex64",
+    "c128": "complex128",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+}
 _TENSOR = re.compile(r"(?P<dtype>[a-z]+\d*(?:e\dm\d)?|\w+)\[(?P<shape>[\d\s,]*)\](?P<options>.*)", re.S)
 
 
@@ -117,9 +129,11 @@ def tensors(values: Any) -> Iterator[TensorInput]:
 def make(values: Any, device: str | None = None) -> Any:
     """Return the values with tensors made, on another device if one is given."""
     if isinstance(values, TensorInput):
-        moved = values if device is None else TensorInput(
-            values.dtype, values.shape, device, values.requires_grad, values.layout
-        )  # fmt: skip
+        moved = (
+            values
+            if device is None
+            else TensorInput(values.dtype, values.shape, device, values.requires_grad, values.layout)
+        )
         return moved.make()
     if isinstance(values, (list, tuple)):
         return type(values)(make(v, device) for v in values)

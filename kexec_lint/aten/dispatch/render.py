@@ -123,17 +123,26 @@ def chrome(events: Sequence[Event]) -> str:
         {
             "traceEvents": [
                 {
-                    "name": e.operator, "cat": e.key, "ph": "X", "pid": 1, "tid": 1, "ts": (e.start - first) * 1e6,
+                    "name": e.operator,
+                    "cat": e.key,
+                    "ph": "X",
+                    "pid": 1,
+                    "tid": 1,
+                    "ts": (e.start - first) * 1e6,
                     "dur": e.duration * 1e6,
                     "args": {
-                        "key": e.key, "registered_as": e.registered_as, "function": e.function, "site": e.site,
-                        "inputs": list(e.inputs), "error": e.error,
+                        "key": e.key,
+                        "registered_as": e.registered_as,
+                        "function": e.function,
+                        "site": e.site,
+                        "inputs": list(e.inputs),
+                        "error": e.error,
                     },
                 }
                 for e in events
             ]
         }
-    )  # fmt: skip
+    )
 
 
 def comparison_text(found: Comparison) -> str:
@@ -162,7 +171,8 @@ def comparison_text(found: Comparison) -> str:
             else ""
         )
         lines.append(
-            f"  {'first difference: ' if not number else ''}call {item.call} {item.operator}{where}: {item.what}{size}"
+            f"  {'first difference: ' if not number else ''}call {item.call} "
+            f"{item.operator}{where}: {item.what}{size}"
         )
         if not number:
             lines.append(f"    inputs {', '.join(item.inputs)}")

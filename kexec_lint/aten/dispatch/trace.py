@@ -1,7 +1,8 @@
-"""Every dispatch and redispatch of a program: nested, timed, with the kernel that ran, on a release build of torch.
+"""Every dispatch and redispatch of a program: nested, timed, with the kernel that ran, on a release build of
+torch.
 
-`_EnablePythonDispatcher` makes the dispatcher ask `OpOverload._get_dispatch` for each call and redispatch; the tracer
-answers with a function that runs the kernel of the resolved key. The names are private and checked first.
+`_EnablePythonDispatcher` makes the dispatcher ask `OpOverload._get_dispatch` for each call and redispatch; the
+tracer answers with a function that runs the kernel of the resolved key. The names are private and checked first.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ class TraceUnavailable(RuntimeError):
 
 @dataclass
 class Event:
-    """One dispatch: `key` the runtime key, `registered_as` the key of the registration that ran, times in seconds."""
+    """One dispatch: `key` the runtime key, `registered_as` the key of the registration that ran, times in
+    seconds."""
 
     operator: str
     key: str
@@ -41,7 +43,8 @@ class Event:
 
 @dataclass
 class Tracer:
-    """Context manager that records the events of the calling thread; backward runs on it too while it is active."""
+    """Context manager that records the events of the calling thread; backward runs on it too while it is
+    active."""
 
     operators: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -165,8 +168,8 @@ class Tracer:
 def _with_tensors(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments with numbers that stand for tensors made tensors again.
 
-    C++ passes a scalar as a 0-dim "wrapped number" tensor, which arrives in Python as a number, and few operators take
-    it back as one. The dtype is chosen so that type promotion gives what the wrapped number would.
+    C++ passes a scalar as a 0-dim "wrapped number" tensor, which arrives in Python as a number, and few
+    operators take it back as one. The dtype is chosen so that type promotion gives what the wrapped number would.
     """
     schema = op._schema.arguments
     if not any(isinstance(a, (bool, int, float, complex)) and _is_tensor(schema[i]) for i, a in enumerate(args)):
@@ -256,11 +259,9 @@ def _brief(value: Any) -> str:
         return f"{kind}[{shape}]" + ("" if value.device.type == "cpu" else f" {value.device.type}")
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
         return f"[{', '.join(map(_brief, value[:3]))}{', …' if len(value) > 3 else ''}]"
-    if value is None or isinstance(
-        value, (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
-    ):
-        text = repr(value)
-    elif isinstance(value, (list, tuple)) and all(isinstance(v, (bool, int, float)) for v in value):
+    plain = (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
+    listed = isinstance(value, (list, tuple)) and all(isinstance(v, (bool, int, float)) for v in value)
+    if value is None or isinstance(value, plain) or listed:
         text = repr(value)
     else:
         return type(value).__name__  # its repr may dispatch

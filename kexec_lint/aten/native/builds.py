@@ -25,10 +25,10 @@ def read_build(file: NativeFile, source: Source, project: Project, facts: FileBu
     if not devices or not kernels:
         return
     name = source.path.replace("\\", "/").rpartition("/")[2]
-    builds = []
+    builds: list[Source] = []
     for level in range(LEVELS):
-        for build in BUILD_FILES:
-            found = project.read("../" * level + build, source.path)
+        for file_name in BUILD_FILES:
+            found = project.read("../" * level + file_name, source.path)
             if found is not None and _BUILDS.search(found.text):
                 builds.append(found)
         if builds:
@@ -43,8 +43,8 @@ def read_build(file: NativeFile, source: Source, project: Project, facts: FileBu
             or "subdirectory" in build.text
         ):
             return
-        if re.search(rf"\b{re.escape(stem)}\.(?:cu|hip|cpp|cc|mm)\b", build.text):
-            return
+        if name.endswith((".cu", ".hip")) and re.search(rf"\b{re.escape(stem)}\.(?:cu|hip)\b", build.text):
+            return  # hipify renames
     listed = [b for b in builds if re.search(r"\.(?:cpp|cc|cu|cxx)\b", b.text)]
     if len(listed) != len(builds):
         return
@@ -52,9 +52,12 @@ def read_build(file: NativeFile, source: Source, project: Project, facts: FileBu
     at = devices[0].at
     facts.problems.append(
         Problem(
-            "ATN208", at, f"{where} lists its sources and '{name}' is not among them: these {devices[0].key} kernels are "
+            "ATN208",
+            at,
+            f"{where} lists its sources and '{name}' is not among them: these {devices[0].key} kernels are "
             "not in the extension",
-            f"add the file to the sources; calls with {devices[0].key} tensors raise \"Could not run … '{devices[0].key}'\"",
+            f'add the file to the sources; calls with {devices[0].key} tensors raise "Could not '
+            f"run … '{devices[0].key}'\"",
             "likely",
         )
-    )  # fmt: skip
+    )

@@ -23,15 +23,29 @@ _LAUNCH_CHECK = re.compile(
 )
 _CALL = re.compile(r"\b(?P<name>[A-Za-z_]\w*(?:::\w+)*)\s*(?:<[^;(){}]*>)?\s*\(")
 _FLOATING = frozenset(
-    ("float", "double", "half", "Half", "__half", "at::Half", "c10::Half", "torch::Half", "at::BFloat16",
-     "c10::BFloat16", "__nv_bfloat16", "nv_bfloat16", "bfloat16")
-)  # fmt: skip
+    (
+        "float",
+        "double",
+        "half",
+        "Half",
+        "__half",
+        "at::Half",
+        "c10::Half",
+        "torch::Half",
+        "at::BFloat16",
+        "c10::BFloat16",
+        "__nv_bfloat16",
+        "nv_bfloat16",
+        "bfloat16",
+    )
+)
 """Types for which another floating dtype is a plausible input; an index of another dtype than int64 is not."""
 _CAST = re.compile(r"(?:\(|_cast\s*<)\s*(?:const\s+)?(?P<type>[\w:]+)\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*$")
 _DISPATCH = re.compile(r"\bAT_DISPATCH_(?P<kind>\w+)\s*\(")
-_WORDS = frozenset(
-    "if for while switch return sizeof static_cast reinterpret_cast const_cast dynamic_cast TORCH_CHECK AT_ASSERTM "
-    "TORCH_INTERNAL_ASSERT AT_ERROR TORCH_CHECK_VALUE decltype alignof catch".split()
+_WORDS = aten.words(
+    "if for while switch return sizeof static_cast reinterpret_cast const_cast dynamic_cast "
+    "TORCH_CHECK AT_ASSERTM "
+    "TORCH_INTERNAL_ASSERT AT_ERROR TORCH_CHECK_VALUE decltype alignof catch"
 )
 _PURE_CALLS = re.compile(r"^(at|torch|c10|std)::|^(AT|TORCH|C10)_|^min$|^max$")
 
@@ -87,9 +101,15 @@ def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, na
     first = file.data.find(b"\n", node.start_byte)
     at = file.span(node.start_byte, min(place.end_byte, first if first > 0 else place.end_byte))
     return Function(
-        name, at, parameters, file.text(kind) if kind is not None else None, tuple(events), False, pure,
+        name,
+        at,
+        parameters,
+        file.text(kind) if kind is not None else None,
+        tuple(events),
+        False,
+        pure,
         tuple(dict.fromkeys(c.rpartition("::")[2] for c in own)),
-    )  # fmt: skip
+    )
 
 
 def read_parameters(file: NativeFile, declarator: Node) -> tuple[Parameter, ...]:
@@ -152,7 +172,8 @@ def _alias_of(name: str, text: str, tensors: set[str]) -> str | None:
 
 
 def looks_at_type(text: str, name: str) -> bool:
-    """Whether a body looks at a tensor's dtype: a check macro, a dispatch macro, a conversion, a checking helper."""
+    """Whether a body looks at a tensor's dtype: a check macro, a dispatch macro, a conversion, a checking
+    helper."""
     n = re.escape(name)
     return bool(
         re.search(rf"\b{n}\s*(?:\.|->)\s*(?:scalar_type|dtype|options|to|toType|type|is_floating_point)\b", text)

@@ -219,7 +219,7 @@ def _key(file: NativeFile, node: Node) -> str | None:
             "XLA": "XLA",
         }
         devices |= {"CompositeImplicit": "CompositeImplicitAutograd", "PrivateUse1": "PrivateUse1"}
-        return devices.get(name, name if name in aten.keys() else "?")
+        return devices.get(name, name if name in aten.dispatch_keys() else "?")
     return None
 
 
@@ -278,10 +278,21 @@ def _read_def(
         key, function, lambda_facts, through = _function(file, kernel)
         facts.implementations.append(
             Implementation(
-                operator, file.at(call), "m.def", "c++", key or block.key, "kernel", lambda_facts, function, False,
-                through, where, "" if key or block.key else "implicit", block.kind,
+                operator,
+                file.at(call),
+                "m.def",
+                "c++",
+                key or block.key,
+                "kernel",
+                lambda_facts,
+                function,
+                False,
+                through,
+                where,
+                "" if key or block.key else "implicit",
+                block.kind,
             )
-        )  # fmt: skip
+        )
 
 
 def _read_impl(
@@ -302,10 +313,21 @@ def _read_impl(
     role = "autocast" if key.startswith("Autocast") else "vmap" if key.startswith("FuncTorch") else role
     facts.implementations.append(
         Implementation(
-            operator, file.at(call), "m.impl", "c++", key, role, lambda_facts, function, False, through,
-            tuple(dict.fromkeys((*outer, *guard(call, file)))), "", block.kind,
+            operator,
+            file.at(call),
+            "m.impl",
+            "c++",
+            key,
+            role,
+            lambda_facts,
+            function,
+            False,
+            through,
+            tuple(dict.fromkeys((*outer, *guard(call, file)))),
+            "",
+            block.kind,
         )
-    )  # fmt: skip
+    )
 
 
 def _read_pybind(file: NativeFile, facts: FileBuilder, body: Node, variable: str) -> None:
@@ -322,10 +344,17 @@ def _read_pybind(file: NativeFile, facts: FileBuilder, body: Node, variable: str
         _, function_name, lambda_facts, _ = _function(file, arguments[1])
         facts.implementations.append(
             Implementation(
-                f"pybind::{name}", file.at(call), "PYBIND11_MODULE", "c++", "", "pybind", lambda_facts, function_name,
+                f"pybind::{name}",
+                file.at(call),
+                "PYBIND11_MODULE",
+                "c++",
+                "",
+                "pybind",
+                lambda_facts,
+                function_name,
                 guard=guard(call, file),
             )
-        )  # fmt: skip
+        )
 
 
 def _read_executorch(file: NativeFile, facts: FileBuilder, call: Node) -> None:
@@ -335,10 +364,16 @@ def _read_executorch(file: NativeFile, facts: FileBuilder, call: Node) -> None:
         if name:
             facts.implementations.append(
                 Implementation(
-                    f"{file.text(arguments[0])}::{name}", file.at(call), "EXECUTORCH_LIBRARY", "c++", "", "executorch",
-                    None, file.text(arguments[2]).lstrip("&"),
+                    f"{file.text(arguments[0])}::{name}",
+                    file.at(call),
+                    "EXECUTORCH_LIBRARY",
+                    "c++",
+                    "",
+                    "executorch",
+                    None,
+                    file.text(arguments[2]).lstrip("&"),
                 )
-            )  # fmt: skip
+            )
 
 
 def _read_old_api(file: NativeFile, facts: FileBuilder) -> None:

@@ -18,7 +18,8 @@ _ARCH = re.compile(r"-gencode|arch=compute_|--offload-arch")
 
 
 def read_builds(module: Module, project: Project, facts: FileBuilder) -> None:
-    """Report loads whose Python module or operator library is missing (ATN211) and fixed architectures (ATN212)."""
+    """Report loads whose Python module or operator library is missing (ATN211) and fixed architectures
+    (ATN212)."""
     for call in module.calls:
         name = module.dotted(call.func)
         if name == CPP_EXTENSION + "load":
@@ -31,9 +32,8 @@ def read_builds(module: Module, project: Project, facts: FileBuilder) -> None:
 def inline_sources(module: Module) -> Iterator[tuple[ast.Constant, str]]:
     """Yield string constants that hold C++ registrations, with their text."""
     for node in module.nodes:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" in node.value:
-            if _LIBRARY.search(node.value):
-                yield node, node.value
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _LIBRARY.search(node.value):
+            yield node, node.value
 
 
 def _texts(module: Module, project: Project, node: ast.expr | None) -> list[str] | None:
@@ -89,19 +89,23 @@ def _judge(module: Module, facts: FileBuilder, call: ast.Call, text: str, has_fu
     if wants_module is True and has_library and not has_module:
         facts.problems.append(
             Problem(
-                "ATN211", module.at(call),
+                "ATN211",
+                module.at(call),
                 "the sources only register operators (TORCH_LIBRARY), but they are loaded as a Python module",
-                "pass is_python_module=False; the import raises 'dynamic module does not define module export function'",
+                "pass is_python_module=False; the import raises 'dynamic module does not define "
+                "module export function'",
             )
-        )  # fmt: skip
+        )
     elif wants_module is False and has_module and not has_library:
         facts.problems.append(
             Problem(
-                "ATN211", module.at(call),
-                "the sources define a Python module (PYBIND11_MODULE) and no operators, but it is loaded as a library",
+                "ATN211",
+                module.at(call),
+                "the sources define a Python module (PYBIND11_MODULE) and no operators, but it "
+                "is loaded as a library",
                 "leave is_python_module out; with False the functions of the module cannot be reached",
             )
-        )  # fmt: skip
+        )
 
 
 def _check_architectures(module: Module, facts: FileBuilder) -> None:
@@ -131,7 +135,9 @@ def _judge_arch(module: Module, facts: FileBuilder, node: ast.AST, value: str) -
 def _report_arch(module: Module, facts: FileBuilder, node: ast.AST, value: str) -> None:
     facts.problems.append(
         Problem(
-            "ATN212", module.at(node), f"GPU architectures are fixed ('{value}') without PTX",
+            "ATN212",
+            module.at(node),
+            f"GPU architectures are fixed ('{value}') without PTX",
             "add '+PTX' to the newest one; on a later GPU every kernel raises 'no kernel image is available'",
         )
-    )  # fmt: skip
+    )

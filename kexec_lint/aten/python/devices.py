@@ -6,15 +6,17 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from kexec_lint.aten import aten
 from kexec_lint.aten.python.module import Module, argument
 
-FACTORIES = frozenset(
-    "empty zeros ones full rand randn randint arange linspace eye tensor randperm empty_strided as_tensor from_numpy "
-    "scalar_tensor logspace".split()
+FACTORIES = aten.words(
+    "empty zeros ones full rand randn randint arange linspace eye tensor randperm empty_strided "
+    "as_tensor from_numpy "
+    "scalar_tensor logspace"
 )
-LIKE = frozenset("empty_like zeros_like ones_like full_like rand_like randn_like randint_like".split())
-LEAVES = frozenset(
-    "item tolist numpy size dim numel stride data_ptr element_size nelement is_contiguous get_device".split()
+LIKE = aten.words("empty_like zeros_like ones_like full_like rand_like randn_like randint_like")
+LEAVES = aten.words(
+    "item tolist numpy size dim numel stride data_ptr element_size nelement is_contiguous get_device"
 )
 NN_MODULES = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
@@ -124,7 +126,8 @@ class Devices:
         self.env = {k: v for k, v in after[0].items() if all(e.get(k) == v for e in after)}
 
     def device(self, node: ast.expr | None) -> str:
-        """Return the device type an argument names ("cuda" for "cuda:0", torch.device("cuda"), a constant), or ""."""
+        """Return the device type an argument names ("cuda" for "cuda:0", torch.device("cuda"), a constant), or
+        ""."""
         if isinstance(node, ast.Call) and self.module.dotted(node.func) == "torch.device" and node.args:
             return self.device(node.args[0])
         if isinstance(node, ast.Attribute) and node.attr == "device":

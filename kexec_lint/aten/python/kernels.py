@@ -1,4 +1,5 @@
-"""What a Python kernel does to its parameters: writes, returned aliases, data access, missing returns, recursion."""
+"""What a Python kernel does to its parameters: writes, returned aliases, data access, missing returns,
+recursion."""
 
 from __future__ import annotations
 
@@ -9,28 +10,32 @@ from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Event, Function, Parameter
 from kexec_lint.aten.python.module import Module, Scope, argument
 
-FACTORIES = frozenset(
-    "empty zeros ones full rand randn randint arange linspace eye tensor empty_strided randperm logspace scalar_tensor".split()
+FACTORIES = aten.words(
+    "empty zeros ones full rand randn randint arange linspace eye tensor empty_strided randperm "
+    "logspace scalar_tensor"
 )
-METADATA = frozenset(
-    "shape size dim ndim ndimension numel nelement dtype device layout stride is_cuda is_cpu is_contiguous requires_grad "
+METADATA = aten.words(
+    "shape size dim ndim ndimension numel nelement dtype device layout stride is_cuda is_cpu "
+    "is_contiguous requires_grad "
     "is_floating_point is_complex storage_offset element_size itemsize is_sparse names type get_device is_meta "
-    "sym_size sym_numel sym_stride nbytes is_quantized is_nested is_leaf grad_fn untyped_storage".split()
+    "sym_size sym_numel sym_stride nbytes is_quantized is_nested is_leaf grad_fn untyped_storage"
 )
 """Attributes and methods that a fake tensor answers without data."""
 
 READS_DATA = frozenset(("item", "tolist", "numpy", "data_ptr", "__array__", "is_nonzero", "equal", "allclose"))
 NEEDS_VALUE = frozenset(("bool", "int", "float", "complex"))
-_BUILTINS = frozenset(
-    "len int float bool str range isinstance max min tuple list zip enumerate abs sum reversed sorted map any all round "
-    "getattr hasattr slice print type dict set math.sqrt math.prod math.ceil math.floor math.exp math.log".split()
+_BUILTINS = aten.words(
+    "len int float bool str range isinstance max min tuple list zip enumerate abs sum reversed "
+    "sorted map any all round "
+    "getattr hasattr slice print type dict set math.sqrt math.prod math.ceil math.floor math.exp math.log"
 )
 FRESH = "fresh"
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Which parameter a value comes from; `link`: same, view, maybe (itself or a copy), data (computed from it)."""
+    """Which parameter a value comes from; `link`: same, view, maybe (itself or a copy), data (computed from
+    it)."""
 
     parameter: str
     link: str
@@ -386,7 +391,9 @@ class _Reader:
                 self.event("touches-data", node, origin.parameter, f"{name}()")
         if name.startswith("torch._check"):
             own = {p.arg for p in ast.walk(self.node) if isinstance(p, ast.arg)}
-            if any(isinstance(n, ast.Name) and n.id not in own | {"torch"} for a in node.args for n in ast.walk(a)):
+            if any(
+                isinstance(n, ast.Name) and n.id not in own | {"torch"} for a in node.args for n in ast.walk(a)
+            ):
                 self.event("checks-size", node)  # of a value computed here: an unbacked size
         self.operators(node, name)
         self.purity(node, name)
@@ -430,7 +437,8 @@ class _Reader:
             self.event("applies-function", node, func.value.id, ast.unparse(func))
 
     def operators(self, node: ast.Call, name: str) -> None:
-        """Record a call of `torch.ops.ns.op` (or of an own function, by name) with how sure it is to be reached."""
+        """Record a call of `torch.ops.ns.op` (or of an own function, by name) with how sure it is to be
+        reached."""
         target = ""
         redispatch = name.endswith(".redispatch")
         if name.startswith("torch.ops."):
@@ -522,9 +530,12 @@ class _Reader:
             origin = self.origin(item)
             if origin is not None:
                 self.event(
-                    "returns-alias", node, origin.parameter, f"{origin.link}:{index}:{ast.unparse(item)}",
+                    "returns-alias",
+                    node,
+                    origin.parameter,
+                    f"{origin.link}:{index}:{ast.unparse(item)}",
                     sure=origin.link != "maybe",
-                )  # fmt: skip
+                )
             made = self.factory(item)
             found = [made] if made else self.factories.get(item.id, []) if isinstance(item, ast.Name) else []
             for event in found:

@@ -60,10 +60,10 @@ class Libraries:
         if library.namespace is not None:
             guard = self.module.guard(call)
             kind = f"scoped {library.kind}" if self._is_scoped(call) else library.kind
-            scope = getattr(self.module.scope(call), "name", "")
+            function: str = getattr(self.module.scope(call), "name", "")
             self.facts.libraries.append(
                 LibraryObject(
-                    library.namespace, kind, self.module.at(call), "python", library.key, scope, dies, guard
+                    library.namespace, kind, self.module.at(call), "python", library.key, function, dies, guard
                 )
             )
 

@@ -49,13 +49,15 @@ class Mixes:
         self.seen.add(made)
         self.facts.problems.append(
             Problem(
-                "ATN128", self.module.at(made),
+                "ATN128",
+                self.module.at(made),
                 f"this tensor is made on the CPU and meets one on '{other}' in line {node.lineno}",
-                f"pass device= (for example device={'x.device' if isinstance(node, ast.Call) else repr(other)}); the "
+                "pass device= (for example "
+                f"device={'x.device' if isinstance(node, ast.Call) else repr(other)}); the "
                 "operator raises 'Expected all tensors to be on the same device'",
                 "likely",
             )
-        )  # fmt: skip
+        )
 
     def operands(self, node: ast.Call) -> list[ast.expr]:
         """Return the tensor operands of a call of an ATen operator, as function or as method."""

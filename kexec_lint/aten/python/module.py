@@ -76,9 +76,7 @@ class Module:
                     self._assign(target, node.value, node)
             elif isinstance(node, ast.AnnAssign):
                 self._assign(node.target, node.value, node)
-            elif isinstance(node, ast.AugAssign):
-                self._assign(node.target, None, node)
-            elif isinstance(node, (ast.For, ast.AsyncFor)):
+            elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
                 self._assign(node.target, None, node)
 
     def _assign(self, target: ast.expr, value: ast.expr | None, node: ast.AST) -> None:
@@ -90,7 +88,8 @@ class Module:
 
     def at(self, node: ast.AST) -> Location:
         """Return the span of a node; columns of `ast` are UTF-8 bytes and become code points."""
-        row, end_row = getattr(node, "lineno", 1), getattr(node, "end_lineno", None) or getattr(node, "lineno", 1)
+        row: int = getattr(node, "lineno", 1)
+        end_row: int = getattr(node, "end_lineno", None) or row
         column = self._column(row, getattr(node, "col_offset", 0))
         end = self._column(end_row, getattr(node, "end_col_offset", None) or 0)
         return self.place(row, column, end_row, end)

@@ -20,10 +20,15 @@ HARMLESS_DECORATORS = (
     "staticmethod",
 )
 ROLES = {
-    "register_fake": "fake", "impl_abstract": "fake", "_register_fake": "fake", "register_vmap": "vmap",
-    "register_autograd": "autograd", "register_torch_dispatch": "dispatch", "register_autocast": "autocast",
+    "register_fake": "fake",
+    "impl_abstract": "fake",
+    "_register_fake": "fake",
+    "register_vmap": "vmap",
+    "register_autograd": "autograd",
+    "register_torch_dispatch": "dispatch",
+    "register_autocast": "autocast",
     "register_kernel": "kernel",
-}  # fmt: skip
+}
 
 
 class Registrations:
@@ -53,6 +58,7 @@ class Registrations:
                         )
 
     def call(self, call: ast.Call) -> None:
+        """Read one call if it is a form of torch.library."""
         name = self.module.dotted(call.func)
         if name.startswith(LIBRARY):
             short = name.removeprefix(LIBRARY)
@@ -70,6 +76,7 @@ class Registrations:
     # Operators
 
     def custom_op(self, call: ast.Call) -> None:
+        """Record `custom_op` and `triton_op`."""
         names = self.module.strings(argument(call, 0, "name"))
         via = self.module.dotted(call.func).rpartition(".")[2]
         function, target = self.applied_to(call, argument(call, 1, "fn"))
@@ -84,25 +91,35 @@ class Registrations:
         for name in names:
             if "::" not in name:
                 self.problem(
-                    "ATN112", call, f"operator name '{name}' has no namespace",
+                    "ATN112",
+                    call,
+                    f"operator name '{name}' has no namespace",
                     "write it as 'namespace::name'; torch.library raises ValueError on this one",
-                )  # fmt: skip
+                )
                 continue
             if target:
                 self.operators[target] = name
             self.facts.definitions.append(
                 Definition(
-                    name, self.module.at(call), via, "python", schemas[0] if schemas else None, True, function,
+                    name,
+                    self.module.at(call),
+                    via,
+                    "python",
+                    schemas[0] if schemas else None,
+                    True,
+                    function,
                     self.names(mutates) if mutates is not None else None,
                     self.names(device_types) if device_types is not None else None,
-                    self.tags(call), self.module.guard(self._site(call)),
+                    self.tags(call),
+                    self.module.guard(self._site(call)),
                 )
-            )  # fmt: skip
+            )
             if schema is not None and schemas is None:
                 self.facts.open_definitions.add(name.partition("::")[0])
 
     def applied_to(self, call: ast.Call, given: ast.expr | None) -> tuple[Function | None, str]:
-        """Return the function an API call is applied to (argument, decorated, called) and the name it is bound to."""
+        """Return the function an API call is applied to (argument, decorated, called) and the name it is bound
+        to."""
         parent = self.module.parents.get(call)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and call in parent.decorator_list:
             return self.function(parent), parent.name
@@ -143,6 +160,7 @@ class Registrations:
     # Library methods
 
     def method(self, call: ast.Call, func: ast.Attribute) -> None:
+        """Record a method call on a Library or a CustomOpDef."""
         custom = self.custom_operator(func.value)
         if custom and func.attr in ROLES:
             self.custom_method(call, func.attr, custom)
@@ -164,25 +182,33 @@ class Registrations:
             self.facts.fallbacks.extend(keys)
             if library.namespace not in (None, "_"):
                 self.problem(
-                    "ATN112", call, f"fallback() on a Library of namespace '{library.namespace}'",
+                    "ATN112",
+                    call,
+                    f"fallback() on a Library of namespace '{library.namespace}'",
                     "a fallback is only accepted on Library('_', 'IMPL'); this call raises RuntimeError",
-                )  # fmt: skip
+                )
         elif func.attr == "_register_fake":
             self.implement(
-                self.operator(argument(call, 0, "op_name"), library), call, "Library._register_fake", "",
-                self.resolve_node(argument(call, 1, "fn"), call), "register_fake",
-            )  # fmt: skip
+                self.operator(argument(call, 0, "op_name"), library),
+                call,
+                "Library._register_fake",
+                "",
+                self.resolve_node(argument(call, 1, "fn"), call),
+                "register_fake",
+            )
         else:
             self.facts.open_implementations.add(library.namespace or "*")
 
     def _looks_like_library(self, func: ast.Attribute, call: ast.Call) -> bool:
-        """Whether `x.define("f(Tensor x) -> Tensor")` or `x.impl("f", fn, "CPU")` is a Library of unknown origin."""
+        """Whether `x.define("f(Tensor x) -> Tensor")` or `x.impl("f", fn, "CPU")` is a Library of unknown
+        origin."""
         if "torch.library" not in self.module.source.text and "import library" not in self.module.source.text:
             return False
         text = ast.unparse(func.value).lower()
         return "lib" in text and func.attr in ("define", "impl", "_register_fake") and bool(call.args)
 
     def library_impl(self, call: ast.Call, library: Library) -> None:
+        """Record `Library.impl`."""
         given = argument(call, 2, "dispatch_key")
         keys: tuple[str, ...] | None = (library.key,)
         if given is not None:
@@ -192,13 +218,20 @@ class Registrations:
         keyset = argument(call, None, "with_keyset")
         for key in keys if keys is not None else ("?",):
             self.implement(
-                operators, call, "Library.impl", key, self.resolve_node(argument(call, 1, "fn"), call), "register_kernel",
-                keyset is not None and not (isinstance(keyset, ast.Constant) and keyset.value is False), library,
-            )  # fmt: skip
+                operators,
+                call,
+                "Library.impl",
+                key,
+                self.resolve_node(argument(call, 1, "fn"), call),
+                "register_kernel",
+                keyset is not None and not (isinstance(keyset, ast.Constant) and keyset.value is False),
+                library,
+            )
 
     # Functions of torch.library
 
     def define_function(self, call: ast.Call) -> None:
+        """Record `torch.library.define` in both its forms."""
         first = argument(call, 0, "qualname")
         library = self.libraries.find(first)
         if library is not None:  # the old decorator form: define(lib, schema)
@@ -206,9 +239,9 @@ class Registrations:
             self.define(call, argument(call, 1, "schema"), library, "torch.library.define")
             schemas = self.module.strings(argument(call, 1, "schema"))
             if node is not None and schemas:
-                names = [f"{library.namespace or '*'}::{s.partition('(')[0].strip()}" for s in schemas]
+                defined = [f"{library.namespace or '*'}::{s.partition('(')[0].strip()}" for s in schemas]
                 self.implement(
-                    names, call, "torch.library.define", library.key, node, "register_kernel", False, library
+                    defined, call, "torch.library.define", library.key, node, "register_kernel", False, library
                 )
             return
         names, schemas = self.module.strings(first), self.module.strings(argument(call, 1, "schema"))
@@ -218,19 +251,28 @@ class Registrations:
         for name in names:
             if "::" not in name:
                 self.problem(
-                    "ATN112", call, f"operator name '{name}' has no namespace",
+                    "ATN112",
+                    call,
+                    f"operator name '{name}' has no namespace",
                     "write it as 'namespace::name'; torch.library.define raises ValueError on this one",
-                )  # fmt: skip
+                )
                 continue
             schema = schemas[0] if schemas and len(schemas) == 1 else None
             self.facts.definitions.append(
                 Definition(
-                    name, self.module.at(call), "torch.library.define", "python", schema and f"\x00{schema}", True,
-                    tags=self.tags(call), guard=self.module.guard(self._site(call)),
+                    name,
+                    self.module.at(call),
+                    "torch.library.define",
+                    "python",
+                    schema and f"\x00{schema}",
+                    True,
+                    tags=self.tags(call),
+                    guard=self.module.guard(self._site(call)),
                 )
-            )  # fmt: skip
+            )
 
     def define(self, call: ast.Call, schema: ast.expr | None, library: Library, via: str) -> None:
+        """Record `Library.define`."""
         schemas = self.module.strings(schema)
         space = library.namespace
         if schemas is None or space is None:
@@ -245,17 +287,26 @@ class Registrations:
             operator = f"{own or space or '*'}::{rest}"
             if own and space is not None and own != space:
                 self.problem(
-                    "ATN112", call, f"'{name}' is defined in a Library of namespace '{space}'",
+                    "ATN112",
+                    call,
+                    f"'{name}' is defined in a Library of namespace '{space}'",
                     "the names differ, and PyTorch raises RuntimeError; drop the prefix or change the Library",
-                )  # fmt: skip
+                )
             self.facts.definitions.append(
                 Definition(
-                    operator, self.module.at(call), via, "python", text, library.kind != "DEF",
-                    tags=self.tags(call), guard=self.module.guard(self._site(call)),
+                    operator,
+                    self.module.at(call),
+                    via,
+                    "python",
+                    text,
+                    library.kind != "DEF",
+                    tags=self.tags(call),
+                    guard=self.module.guard(self._site(call)),
                 )
-            )  # fmt: skip
+            )
 
     def impl_function(self, call: ast.Call) -> None:
+        """Record `torch.library.impl` in both its forms."""
         first = argument(call, 0, "qualname")
         library = self.libraries.find(first) or self.libraries.find(argument(call, None, "lib"))
         if library is not None and self.libraries.find(first) is not None:
@@ -264,13 +315,20 @@ class Registrations:
             operators = self.operator(argument(call, 1, "name"), library)
             for key in keys if keys is not None else ("?",):
                 self.implement(
-                    operators, call, "torch.library.impl", key or library.key, self._decorated(call), "register_kernel",
-                    False, library,
-                )  # fmt: skip
+                    operators,
+                    call,
+                    "torch.library.impl",
+                    key or library.key,
+                    self._decorated(call),
+                    "register_kernel",
+                    False,
+                    library,
+                )
             return
         self.register_by_device(call, argument(call, 1, "types"), argument(call, 2, "func"), "torch.library.impl")
 
     def register_function(self, call: ast.Call, short: str) -> None:
+        """Record `torch.library.register_*`."""
         if short == "register_kernel":
             self.register_by_device(
                 call, argument(call, 1, "device_types"), argument(call, 2, "func"), f"{LIBRARY}{short}"
@@ -289,6 +347,7 @@ class Registrations:
         )
 
     def register_by_device(self, call: ast.Call, types: ast.expr | None, given: ast.expr | None, via: str) -> None:
+        """Record a kernel for device types or keys."""
         devices: tuple[str, ...] | None
         if types is None or (isinstance(types, ast.Constant) and types.value is None):
             devices = ("default",)
@@ -302,6 +361,7 @@ class Registrations:
             )
 
     def custom_method(self, call: ast.Call, attribute: str, operator: str) -> None:
+        """Record a method of a CustomOpDef."""
         via = f"CustomOpDef.{attribute}"
         if attribute == "register_kernel":
             types = argument(call, 0, "device_types")
@@ -313,9 +373,13 @@ class Registrations:
                 self.implement([operator], call, via, key, node, attribute, raw=device)
             return
         node = self._decorated(call) or self.resolve_node(
-            argument(call, 1 if attribute == "register_torch_dispatch" else 0, "backward" if attribute == "register_autograd" else "fn"),
+            argument(
+                call,
+                1 if attribute == "register_torch_dispatch" else 0,
+                "backward" if attribute == "register_autograd" else "fn",
+            ),
             call,
-        )  # fmt: skip
+        )
         self.implement([operator], call, via, self._autocast_key(call, attribute, 0), node, attribute)
 
     def _autocast_key(self, call: ast.Call, short: str, position: int) -> str:
@@ -330,7 +394,7 @@ class Registrations:
             return "CompositeExplicitAutograd"
         if device == "?":
             return "?"
-        if not via.startswith("CustomOpDef") and device in aten.keys():
+        if not via.startswith("CustomOpDef") and device in aten.dispatch_keys():
             return device
         return aten.key_of_device(device) or f"device {device}"
 
@@ -367,24 +431,38 @@ class Registrations:
         for operator in operators:
             if "::" not in operator:
                 self.problem(
-                    "ATN112", call, f"operator name '{operator}' has no namespace",
+                    "ATN112",
+                    call,
+                    f"operator name '{operator}' has no namespace",
                     f"write it as 'namespace::{operator}'; {via} raises ValueError on this one",
-                )  # fmt: skip
+                )
                 continue
             space = operator.partition("::")[0]
             if library is not None and library.namespace is not None and space != library.namespace:
                 self.problem(
-                    "ATN112", call, f"'{operator}' is implemented through a Library of namespace '{library.namespace}'",
+                    "ATN112",
+                    call,
+                    f"'{operator}' is implemented through a Library of namespace '{library.namespace}'",
                     "the namespaces differ, and PyTorch raises RuntimeError; use a Library of that namespace",
-                )  # fmt: skip
+                )
                 continue
             self.facts.implementations.append(
                 Implementation(
-                    operator, self.module.at(call), via, "python", key, role, function, name, keyset,
-                    name == "torch.library.fallthrough_kernel", self.module.guard(self._site(call)), raw,
+                    operator,
+                    self.module.at(call),
+                    via,
+                    "python",
+                    key,
+                    role,
+                    function,
+                    name,
+                    keyset,
+                    name == "torch.library.fallthrough_kernel",
+                    self.module.guard(self._site(call)),
+                    raw,
                     library.kind if library else "",
                 )
-            )  # fmt: skip
+            )
 
     def _site(self, call: ast.AST) -> ast.AST:
         """Return the statement whose guard counts: the decorated function for a decorator."""
@@ -415,6 +493,7 @@ class Registrations:
         return (self.module.dotted(node) or None) if node is not None else None
 
     def resolve_function(self, node: ast.expr | None, call: ast.Call) -> tuple[Function | None, str]:
+        """Return the facts and the name of the function an expression names."""
         found = self.resolve_node(node, call)
         if found is None or isinstance(found, str):
             return None, found or ""
@@ -466,6 +545,7 @@ class Registrations:
         return self.module.strings(node)
 
     def tags(self, call: ast.Call) -> tuple[str, ...]:
+        """Return the names of the tags given; "?" when they are computed."""
         given = argument(call, None, "tags")
         if given is None:
             return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 
+from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Call, FileBuilder, Swallow
 from kexec_lint.aten.python.devices import Devices
 from kexec_lint.aten.python.module import Module, argument
@@ -12,9 +13,14 @@ from kexec_lint.source import Project
 
 LOADERS = ("torch.ops.load_library", "torch.classes.load_library", "torch.ops.import_module")
 COMPILERS = (
-    "torch.compile", "torch.export.export", "torch._dynamo.optimize", "torch.export.export_for_training",
-    "torch._export.aot_compile", "torch.fx.experimental.proxy_tensor.make_fx", "torch.export.draft_export",
-)  # fmt: skip
+    "torch.compile",
+    "torch.export.export",
+    "torch._dynamo.optimize",
+    "torch.export.export_for_training",
+    "torch._export.aot_compile",
+    "torch.fx.experimental.proxy_tensor.make_fx",
+    "torch.export.draft_export",
+)
 DEVICE_TESTS = (
     "is_cuda",
     "device",
@@ -28,9 +34,10 @@ DEVICE_TESTS = (
     "support",
 )
 LOGS = ("print", "warn", "warning", "debug", "info", "error", "exception", "log", "write", "critical")
-IGNORED_IMPORTS = frozenset(sys.stdlib_module_names) | frozenset(
-    "torch numpy pytest hypothesis scipy matplotlib triton typing_extensions functorch torchgen packaging setuptools "
-    "einops tqdm yaml pandas expecttest parameterized sympy networkx".split()
+IGNORED_IMPORTS = frozenset(sys.stdlib_module_names) | aten.words(
+    "torch numpy pytest hypothesis scipy matplotlib triton typing_extensions functorch torchgen "
+    "packaging setuptools "
+    "einops tqdm yaml pandas expecttest parameterized sympy networkx"
 )
 
 
@@ -104,11 +111,14 @@ class Uses:
 
     def _is_registration(self, node: ast.AST) -> bool:
         parent = self.module.parents.get(node)
-        return isinstance(parent, ast.Call) and node in parent.args and self.module.dotted(parent.func).startswith(
-            "torch.library."
-        )  # fmt: skip
+        return (
+            isinstance(parent, ast.Call)
+            and node in parent.args
+            and self.module.dotted(parent.func).startswith("torch.library.")
+        )
 
     def record(self, node: ast.expr, operator: str, devices: tuple[str, ...], grad: bool) -> None:
+        """Record one use."""
         scope = self.module.scope(node)
         names = [getattr(s, "name", "") for s in self.module.scopes(node)]
         classes = [c.name for c in self.module.enclosing(node, ast.ClassDef) if isinstance(c, ast.ClassDef)]
@@ -130,9 +140,11 @@ class Uses:
 
     def operator(self, node: ast.expr) -> str:
         """Return the operator an expression calls, or ""."""
-        if isinstance(node, ast.Name) and node.id in self.operators and not self.module.assigned.get(
-            (self.module.scope(node), node.id)
-        ):  # fmt: skip
+        if (
+            isinstance(node, ast.Name)
+            and node.id in self.operators
+            and not self.module.assigned.get((self.module.scope(node), node.id))
+        ):
             return self.operators[node.id]
         name = self.module.dotted(node)
         if not name.startswith("torch.ops."):
@@ -277,7 +289,8 @@ def _module_parameters(module: Module) -> frozenset[str]:
 
 
 def _compiled_functions(module: Module) -> frozenset[str]:
-    """Return names of functions and classes that torch.compile or torch.export reaches, by calls inside the module."""
+    """Return names of functions and classes that torch.compile or torch.export reaches, by calls inside the
+    module."""
     roots: set[str] = set()
     for call in module.calls:
         if module.dotted(call.func) not in COMPILERS:
