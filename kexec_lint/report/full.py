@@ -73,6 +73,8 @@ class _Painter:
             yield from self.block(f"{pad} {style.frame('=')} ", "help", finding.help, gutter)
         if finding.fix is not None:
             yield from self.block(f"{pad} {style.frame('=')} ", "fix", finding.fix.message, gutter)
+        for verdict in verdicts_of(finding):
+            yield from self.block(f"{pad} {style.frame('=')} ", verdict["verdict"], verdict_words(verdict), gutter)
         yield f"{pad} {style.frame('=')} {style.bold('why:')} kexec-lint rule {finding.code} ({finding.name})"
 
     def block(self, lead: str, title: str, text: str, gutter: int) -> Iterator[str]:
@@ -134,6 +136,17 @@ class _Painter:
             return text, 0
         cut = max(start - 20, 0) if start > room - 20 else 0
         return text[cut : cut + room], cut
+
+
+def verdicts_of(finding: Finding) -> list[dict[str, str]]:
+    """Return what devices said to a finding (`kexec_lint.verify.verdicts`)."""
+    found = dict(finding.extra).get("verdicts", ())
+    return [verdict for verdict in found if isinstance(verdict, dict)] if isinstance(found, (list, tuple)) else []
+
+
+def verdict_words(verdict: dict[str, str]) -> str:
+    """Return a verdict as a sentence behind its word."""
+    return f"on {verdict['device']}: {verdict['reason']}"
 
 
 def _without_repeats(related: Sequence[Related], main: Location) -> list[Related]:
