@@ -6,6 +6,7 @@ or on its first row is reported on the row of the section's head, so that an exa
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from dataclasses import replace
@@ -17,7 +18,7 @@ import yaml
 from kexec_lint.engine.rules import Selection
 from kexec_lint.executorch import loading, lock, program, tables
 from kexec_lint.executorch.build import assemble
-from kexec_lint.executorch.checks import missing, programs
+from kexec_lint.executorch.checks import missing, numerics, programs
 from kexec_lint.executorch.compare import compare, unique
 from kexec_lint.executorch.pages import rule as page
 from kexec_lint.findings import Confidence, Finding, Severity
@@ -79,7 +80,7 @@ def write(lines: list[str], folder: Path) -> dict[str, int]:
 
 
 def execute(command: list[str], folder: Path) -> list[Finding]:
-    """Run `check MODEL… [--build PATH] [--backends N] [--libs N] …` or `exported MODEL`."""
+    """Run `check MODEL… [--build PATH] …`, `exported MODEL`, or `compared MODEL BACKEND` over differences.json."""
     models, options = [], {}
     words = iter(command[1:])
     for word in words:
@@ -87,6 +88,9 @@ def execute(command: list[str], folder: Path) -> list[Finding]:
             options[word[2:]] = True if word == "--dtype-selective" else next(words)
         else:
             models.append(str(folder / word))
+    if command[0] == "compared":
+        listed = json.loads((folder / "differences.json").read_text())
+        return list(numerics.check(command[1], command[2], [numerics.Difference(**entry) for entry in listed]))
     release = tables.load()
     loaded = [loading.load_program(path) for path in models if path.endswith(".pte")]
     broken = [entry for entry in loaded if isinstance(entry, Finding)]
