@@ -182,7 +182,8 @@ class HostPoint(Node):
     `kind`: "start", "enqueue" (the call of a command), "meet" (two paths join), "finish", "wait", "flush",
     "access" (the host reads or writes memory), "opaque" (code that may wait), "unmap", "release", "timer",
     "status" (a user event is set; `what` is "complete", "failed", "invalid" or "unknown"), "poll", "profile",
-    "unfinished" (it is asserted that an event is not complete), "exit" (the process ends), "rebuild" (a program).
+    "unfinished" (it is asserted that an event is not complete), "exit" (the process ends), "rebuild" (a program),
+    "call" (inside `try`: of code that cannot be seen, which may raise).
     """
 
     kind: str = "start"
@@ -343,6 +344,8 @@ class EnqueueGraph:
     """Pool blocks that their last reference gave back, and where."""
     decisions: dict[int, Guard] = field(default_factory=dict)
     """For the number that says that the first arm of a branch is taken: the conditions of that arm."""
+    raised: list[Guard] = field(default_factory=list)
+    """Paths on which an exception is caught and raised again."""
     tracked_arrays: set[Any] = field(default_factory=set)
     """Arrays whose events some part of the file keeps (`add_event`); grows until the whole file is read."""
     threaded: bool = False

@@ -101,6 +101,10 @@ def _array_words(conflict: g.Conflict, earlier: g.Command, later: g.Command) -> 
             f"`{memory.name}.data` hands out the memory without its events: pass wait_for={memory.name}.events"
         )
     if later.array and not earlier.array:
+        if later.what == "set":
+            return "OCL503", (
+                f"Array.set does not wait for pending commands: wait for the event of {name(earlier)} first"
+            )
         if conflict.hazard == "write-after-read":
             return (
                 "OCL503",

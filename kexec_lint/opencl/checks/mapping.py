@@ -84,6 +84,28 @@ def mapped_during_access(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             break
 
 
+@check("OCL205")
+def released_while_mapped(graph: g.EnqueueGraph) -> Iterator[Evidence]:
+    """Yield releases of a memory object of which a region is still mapped."""
+    for point in graph.points:
+        if point.kind != "release" or point.memory is None or graph.threaded:
+            continue
+        for mapping in graph.mappings:
+            if mapping.memory.root is not point.memory.root or mapping.escaped or not alive(mapping, point):
+                continue
+            if unmapped_before(mapping, point) is not None:
+                yield Evidence(
+                    "OCL205",
+                    point.site,
+                    f"`{point.memory.name}` is released while it is mapped (line "
+                    f"{row(mapping.command.site, point.site)})",
+                    "release the mapping first: view.base.release(queue)",
+                    against=mapping.command.site,
+                    related=(("it is mapped here", mapping.command.site),),
+                )
+                break
+
+
 def _conflict(graph: g.EnqueueGraph, mapping: g.Mapping, command: g.Command) -> tuple[g.Access, Confidence] | None:
     if mapping.memory.kind == "svm-fine" or not alive(mapping, command):
         return None

@@ -25,21 +25,35 @@ def waiters(graph: g.EnqueueGraph, event: g.Event) -> list[g.Node]:
     ]
 
 
-def covered(graph: g.EnqueueGraph, given: g.Guard, guards: list[g.Guard]) -> bool:
-    """Return whether on every path with `given` at least one of the guards holds."""
-    return _covered(_conditions(graph, given), [_conditions(graph, guard) for guard in guards])
+def covered(graph: g.EnqueueGraph, waiter: g.Node, sets: list[g.HostPoint]) -> bool:
+    """Return whether on every path that has the waiter the status is set; raising again counts as set."""
+    guards = [_conditions(graph, s.guard, _interrupted(graph, waiter, s)) for s in sets]
+    guards += [_conditions(graph, guard, False) for guard in graph.raised]
+    return _covered(_conditions(graph, waiter.guard, False), guards)
 
 
-def _conditions(graph: g.EnqueueGraph, guard: g.Guard) -> g.Guard:
-    """Say which arms are taken by their conditions alone; that a `try` block goes through is no condition."""
+def _conditions(graph: g.EnqueueGraph, guard: g.Guard, interrupted: bool) -> g.Guard:
+    """Say which arms are taken by their conditions alone.
+
+    That a `try` block goes through to its end is a condition only if it may be `interrupted`.
+    """
     plain: set[int] = set()
     for number in guard:
         condition = graph.decisions.get(abs(number))
-        if condition is None or (len(condition) != 1 and number < 0):
+        if condition is None or (len(condition) != 1 and number < 0) or (not condition and interrupted):
             plain.add(number)
         else:
             plain |= {c if number > 0 else -c for c in condition}
     return frozenset(plain)
+
+
+def _interrupted(graph: g.EnqueueGraph, waiter: g.Node, setting: g.HostPoint) -> bool:
+    """Return whether code that cannot be seen runs in the same `try` block between the two, and may raise."""
+    tries = {number for number in setting.guard if graph.decisions.get(number) == frozenset()}
+    return bool(tries) and any(
+        p.kind == "call" and waiter.index < p.index < setting.index and not tries.isdisjoint(p.guard)
+        for p in graph.points
+    )
 
 
 def _covered(given: g.Guard, guards: list[g.Guard], depth: int = 8) -> bool:
@@ -62,7 +76,7 @@ def never_set(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         if event.escaped or not waiting:
             continue
         sets = settings(graph, event)
-        left = next((w for w in waiting if not covered(graph, w.guard, [s.guard for s in sets])), None)
+        left = next((w for w in waiting if not covered(graph, w, sets)), None)
         if left is not None:
             where = f"{name(left)} (line {row(left.site, event.created)})"
             how = "on some path " if any(not g.exclusive(s.guard, left.guard) for s in sets) else ""

@@ -114,6 +114,8 @@ def apply(m: Machine, callee: AbstractValue, arguments: Arguments, span: p.Span)
         case BoundApi(receiver=receiver, name=name):
             return library.method(m, receiver, name, arguments, span)
         case External(dotted=dotted):
+            if m.trying and not dotted.startswith(("pyopencl", "builtins.")) and not m.scratch:
+                m.point("call", span)
             return library.function(m, dotted, arguments, span)
         case Object(kind="kernel"):
             return effects.launch_call(m, callee, arguments, span)
@@ -125,6 +127,8 @@ def apply(m: Machine, callee: AbstractValue, arguments: Arguments, span: p.Span)
             method, owner = found
             return enter(m, FunctionValue(method, owner.scope, owner.closure, callee, owner), arguments, span)
         case Unknown():
+            if m.trying and not m.scratch and not library.looks_like_launch(m, arguments):
+                m.point("call", span)
             return library.unknown_call(m, callee, arguments, span)
     opaque(m, [callee, *arguments.values], span)
     return m.fresh("call")

@@ -109,7 +109,7 @@ _EVALUATE: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
     p.Bind: _bind,
     p.Lambda: lambda m, node: FunctionValue(node, m.frame.scope, m.frame),
     p.Mapping: lambda m, node: mapping(m, node.items),
-    p.Format: lambda m, node: text(m, [evaluate(m, part) for part in node.parts]),
+    p.Format: lambda m, node: text(m, [evaluate(m, part) for part in node.parts], node.span),
     p.Comprehension: lambda m, node: comprehension(m, node),
     p.Star: lambda m, node: evaluate(m, node.value),
     p.Slice: _slice,
@@ -461,10 +461,11 @@ def _concatenate(m: Machine, left: AbstractValue, right: AbstractValue) -> Abstr
     return None
 
 
-def text(m: Machine, parts: list[AbstractValue]) -> AbstractValue:
+def text(m: Machine, parts: list[AbstractValue], span: p.Span = p.NOWHERE) -> AbstractValue:
     """Join parts to a string; what is not known becomes a hole."""
     for value in parts:
-        host.read(m, value, p.NOWHERE, "text")
+        if span is not p.NOWHERE:
+            host.read(m, value, span, "text")
     if not any(isinstance(v, Known) and isinstance(v.value, str) for v in parts):
         return m.fresh("text")
     known = [isinstance(v, Known) and v.value is not None for v in parts]

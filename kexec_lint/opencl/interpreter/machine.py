@@ -103,6 +103,8 @@ class Machine:
     pinned: list[tuple[Object, g.Command]] = field(default_factory=list)
     """Host arrays of asynchronous SVM copies, which keep no reference to them."""
     locks: tuple[AbstractValue, ...] = ()
+    trying: int = 0
+    """Above 0 in the body of a `try` with handlers."""
     kernel_texts: dict[str, g.Site] = field(default_factory=dict)
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
@@ -152,6 +154,7 @@ class Machine:
         self.nannies = []
         self.pinned = []
         self.locks = ()
+        self.trying = 0
         self.guard = frozenset()
         self.deaths = {}
         self.steps = self.idle = 0

@@ -621,7 +621,9 @@ def _try(m: Machine, statement: p.Try) -> Flow:
     number = m.serial
 
     def body() -> Flow:
+        m.trying += bool(statement.handlers)
         flow = execute_block(m, statement.body)
+        m.trying -= bool(statement.handlers)
         return execute_block(m, statement.orelse) if flow is Flow.NEXT else flow
 
     arms: list[tuple[g.Guard, Callable[[], Flow]]] = [(frozenset(), body)]
@@ -630,11 +632,16 @@ def _try(m: Machine, statement: p.Try) -> Flow:
         def handler(name: str | None = name, block: tuple[p.Statement, ...] = block) -> Flow:
             if name is not None:
                 m.heap.write(m.frame.variables, name, m.fresh("exception"))
-            return execute_block(m, block)
+            flow = execute_block(m, block)
+            if flow is Flow.RAISE:
+                m.graph.raised.append(m.guard)
+            return flow
 
         if kind is not None and position > 2:
             break
-        arms.append((frozenset({m.condition(("handler", number, position))}), handler))
+        chosen = m.condition(("handler", number, position))
+        m.graph.decisions[chosen] = frozenset()
+        arms.append((frozenset({chosen}), handler))
     flow = m.branch(arms) if len(arms) > 1 else body()
     if statement.final:
         final = execute_block(m, statement.final)

@@ -110,6 +110,8 @@ def _not_an_event(m: Machine, value: AbstractValue) -> str | None:
     if isinstance(value, Unknown) and (value in m.unknown_queues or value in m.unknown_memory):
         return "a queue" if value in m.unknown_queues else "a memory object"
     match value:
+        case Unknown(key=("attr", Unknown() as owner, "event")) if owner in m.unknown_memory:
+            return "`event` of an Array"  # whose storage is an operand; an Array has `events`
         case Object(kind=kind):
             return NOT_EVENTS.get(kind)
         case Known(value=bool() | int() | float() | str() | bytes() as constant):

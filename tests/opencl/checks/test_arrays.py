@@ -245,6 +245,15 @@ def bad_set(ctx, host, other):
     return b.get()
 
 
+def bad_set_after_a_raw_kernel(ctx, host):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    a = cl_array.empty(queue, host.shape, np.float32)
+    done = program.fill(queue, a.shape, None, a.data)
+    a.set(host, async_=True)  # expect: OCL503
+    done.wait()
+
+
 def bad_fill_overtakes_a_reader(ctx, host):
     queue = cl.CommandQueue(ctx, properties=OOO)
     a = cl_array.to_device(queue, host)

@@ -56,6 +56,40 @@ def make_gate(ctx):
     return cl.UserEvent(ctx)
 
 
+def bad_exception_swallowed(ctx, queue, knl, buf, n, prepare):
+    gate = cl.UserEvent(ctx)  # expect: OCL301
+    knl(queue, (n,), None, buf, wait_for=[gate])
+    try:
+        prepare()
+        gate.set_status(COMPLETE)
+    except ValueError:
+        print("failed")
+    queue.finish()
+
+
+def good_exception_handled(ctx, queue, knl, buf, n, prepare):
+    gate = cl.UserEvent(ctx)
+    knl(queue, (n,), None, buf, wait_for=[gate])
+    try:
+        prepare()
+        gate.set_status(COMPLETE)
+    except ValueError:
+        gate.set_status(-1)
+    except OSError:
+        raise
+    queue.finish()
+
+
+def good_only_the_call_itself(ctx, queue, knl, buf, n):
+    gate = cl.UserEvent(ctx)
+    knl(queue, (n,), None, buf, wait_for=[gate])
+    try:
+        gate.set_status(COMPLETE)
+    except cl.LogicError:
+        pass
+    queue.finish()
+
+
 def good_set(ctx, queue, knl, buf, n):
     gate = cl.UserEvent(ctx)
     knl(queue, (n,), None, buf, wait_for=[gate])
@@ -406,6 +440,10 @@ def bad_buffer(ctx, queue, knl, n):
 def bad_method_not_called(queue, knl, buf, n):
     done = knl(queue, (n,), None, buf)
     knl(queue, (n,), None, buf, wait_for=[done.wait])  # expect: OCL306
+
+
+def bad_event_of_an_array_of_the_caller(queue, knl, ary):
+    knl(queue, ary.shape, None, ary.data, wait_for=ary.event)  # expect: OCL306
 
 
 def good_list(queue, knl, buf, n):

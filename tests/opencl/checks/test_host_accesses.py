@@ -37,6 +37,23 @@ def download(queue, out, buf):
     return cl.enqueue_copy(queue, out, buf, is_blocking=False)
 
 
+def bad_in_a_text(queue, buf, n):
+    out = np.empty(n, np.float32)
+    done = cl.enqueue_copy(queue, out, buf, is_blocking=False)
+    text = f"result: {out}"  # expect: OCL201
+    done.wait()
+    return text
+
+
+def bad_all_used_after_the_first_wait(ctx, bufs, n):
+    queues = [cl.CommandQueue(ctx), cl.CommandQueue(ctx)]
+    outs = [np.empty(n, np.float32), np.empty(n, np.float32)]
+    events = [cl.enqueue_copy(queues[d], outs[d], bufs[d], is_blocking=False) for d in range(2)]
+    for d in range(2):
+        events[d].wait()
+        print(np.sum(outs))  # expect: OCL201
+
+
 def bad_list_of_arrays(queue, parts, n):
     outs = [np.empty(n, np.float32), np.empty(n, np.float32)]
     events = [cl.enqueue_copy(queue, out, part, is_blocking=False) for out, part in zip(outs, parts)]

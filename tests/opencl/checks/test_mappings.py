@@ -172,6 +172,14 @@ def bad_each_round(ctx, queue, n):
     view.base.release(queue)
 
 
+def bad_released_while_mapped(ctx, queue, n):
+    buf = cl.Buffer(ctx, RW, 4 * n)
+    view, _ = cl.enqueue_map_buffer(queue, buf, cl.map_flags.WRITE, 0, (n,), np.float32)
+    view[:] = 1
+    buf.release()  # expect: OCL205
+    return view
+
+
 def good_unmapped_before(ctx, queue, n):
     program = cl.Program(ctx, SRC).build()
     buf = cl.Buffer(ctx, RW, 4 * n)
