@@ -8,22 +8,25 @@ from typing import Any
 from kexec_lint.findings import Finding
 from kexec_lint.source import FileResult, Options, Project, Source
 
-SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"})
+NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
+SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 
 
 def needles(codes: frozenset[str]) -> frozenset[bytes]:
     """Return the names without which a file can hold no OpenCL host code or kernel."""
     if not any(code.startswith("OCL") for code in codes):
         return frozenset()
-    from kexec_lint.opencl.api import pyopencl
+    from kexec_lint.opencl.api import native, pyopencl
 
-    return pyopencl.NEEDLES
+    return pyopencl.NEEDLES | native.NEEDLES
 
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse one file. A syntax error of the source is a note, not a failure."""
-    from kexec_lint.opencl.report import scan_kernels, scan_python
+    from kexec_lint.opencl.report import scan_kernels, scan_native, scan_python
 
+    if source.suffix in NATIVE:
+        return scan_native(source, project, options)
     return (
         scan_kernels(source, options)
         if source.suffix in (".cl", ".ocl")

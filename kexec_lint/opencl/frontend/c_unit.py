@@ -1,0 +1,99 @@
+"""A C or C++ translation unit while it is lowered: its text, its syntax tree's positions, its macros."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from kexec_lint.opencl.program import Span
+
+_CPP = re.compile(
+    r"\b(?:cl::|std::|boost::|namespace\s+\w+|template\s*<|class\s+\w+|public:|private:|nullptr|static_cast|"
+    r"constexpr|using\s+\w+|try\s*\{|catch\s*\()"
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def language_of(suffix: str, text: str) -> str:
+    """Return "c" or "c++": by the suffix, for `.h` by what the text uses."""
+    if suffix == ".c":
+        return "c"
+    if suffix in (".h", ".inl"):
+        return "c++" if _CPP.search(text) else "c"
+    return "c++"
+
+
+@cache
+def parser(language: str) -> Any:
+    """Return the tree-sitter parser of a language."""
+    from tree_sitter import Language, Parser
+
+    if language == "c":
+        import tree_sitter_c as grammar
+    else:
+        import tree_sitter_cpp as grammar
+    return Parser(Language(grammar.language()))
+
+
+@dataclass(frozen=True)
+class Macro:
+    """A macro of the file; `params` None for an object-like one."""
+
+    name: str
+    params: tuple[str, ...] | None
+    body: str
+
+
+@dataclass
+class Unit:
+    """The text under lowering. `fixed` is the span of all nodes while an expanded macro is lowered."""
+
+    language: str
+    data: bytes
+    macros: dict[str, Macro] = field(default_factory=dict)
+    members: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Class → member → type as written, for constructors' initialiser lists."""
+    fixed: Span | None = None
+    nesting: int = 0
+    expanding: tuple[str, ...] = ()
+    _wide: dict[int, bytes] | None = None
+
+    def span(self, node: Any) -> Span:
+        """Return the span of a syntax node."""
+        if self.fixed is not None:
+            return self.fixed
+        (row, column), (end_row, end_column) = node.start_point, node.end_point
+        if self._wide is None:
+            rows = enumerate(self.data.split(b"\n")) if not self.data.isascii() else ()
+            self._wide = {number: line for number, line in rows if not line.isascii()}
+        if self._wide:
+            column, end_column = self._column(row, column), self._column(end_row, end_column)
+        return Span(row + 1, column + 1, end_row + 1, end_column + 1)
+
+    def _column(self, row: int, offset: int) -> int:
+        line = self._wide.get(row) if self._wide else None
+        return offset if line is None else len(line[:offset].decode("utf-8", "replace"))
+
+    def text(self, node: Any) -> str:
+        """Return the text of a syntax node."""
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def expansion(self, text: str, span: Span, name: str = "") -> Unit:
+        """Return a unit for a piece of text that stands at one place of this one (a macro's expansion)."""
+        inner = Unit(self.language, text.encode(), self.macros, self.members, self.fixed or span)
+        inner.expanding = (*self.expanding, name) if name else self.expanding
+        inner.nesting = self.nesting
+        return inner
+
+
+def named(node: Any) -> list[Any]:
+    """Return the named children of a node, comments left out."""
+    return [child for child in node.named_children if child.type != "comment"]
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield the identifiers of a text."""
+    yield from (match[0] for match in _WORD.finditer(text))

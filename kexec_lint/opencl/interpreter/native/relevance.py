@@ -1,0 +1,65 @@
+"""Which functions of a C or C++ file can matter to the enqueue graph: those that name the API, or call one that does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.api import c as c_api
+from kexec_lint.opencl.api.native import TRIGGERS
+
+SMALL = 12
+"""Rows of a function that is entered in any case."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_ROLE = re.compile(r"queue|[Cc]md[Qq]|cl_event|Event\b")
+_COMMON = frozenset(
+    ["main", "init", "run", "get", "set", "wait", "size", "data", "begin", "end", "push_back", "clear", "operator"]
+)
+
+
+class Relevance:
+    """Answers for the functions of one file, from the words of their source rows."""
+
+    def __init__(self, text: str, body: tuple[p.Statement, ...]) -> None:
+        rows = text.split("\n")
+        words: dict[int, set[str]] = {}
+        names: dict[str, list[int]] = {}
+        for function in functions(body):
+            first, last = function.span.row - 1, function.span.end_row
+            words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
+            names.setdefault(function.name, []).append(id(function))
+        self._relevant = {key for key, found in words.items() if _names_api(found)}
+        pending = True
+        while pending:
+            called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)} - _COMMON
+            grown = {
+                key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)
+            }
+            self._relevant |= grown
+            pending = bool(grown)
+
+    def matters(self, function: p.Function) -> bool:
+        """Return whether a function names the API, or calls a function of its file that does."""
+        return id(function) in self._relevant
+
+    def enter(self, function: p.Function) -> bool:
+        """Return whether a call of a function is worth following."""
+        short = function.span.end_row - function.span.row < SMALL
+        return short or function.name in ("__init__", "__call__") or self.matters(function)
+
+
+def _names_api(words: set[str]) -> bool:
+    return not TRIGGERS.isdisjoint(words) or any(
+        _ROLE.search(word) is not None or c_api.WRAPPED.match(word) is not None for word in words
+    )
+
+
+def functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:
+    """Yield functions and methods."""
+    for statement in body:
+        if isinstance(statement, p.Function):
+            yield statement
+        elif isinstance(statement, p.Class):
+            yield from functions(statement.body)

@@ -1,0 +1,38 @@
+"""Where the text of a program comes from: literals, arrays of them, files that the host code names."""
+
+from __future__ import annotations
+
+import re
+
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.interpreter import expressions
+from kexec_lint.opencl.interpreter.machine import Machine
+from kexec_lint.opencl.interpreter.native import pointers
+from kexec_lint.opencl.interpreter.values import AbstractValue, Known, Object
+
+_KERNEL_FILE = re.compile(r'"([\w./ -]+\.(?:cl|ocl))"')
+_LONGEST = 1 << 20
+
+
+def text(m: Machine, value: AbstractValue, span: p.Span) -> Known | None:
+    """Return the source text behind `&source`, an array of strings, or a string."""
+    if isinstance(value, pointers.Address):
+        value = pointers.load(m, value, span)
+    if isinstance(value, Object) and value.kind in ("list", "dict"):
+        parts = list(pointers.spread(value))
+        if parts and all(isinstance(part, Known) and isinstance(part.value, str) for part in parts):
+            joined = expressions.text(m, parts)
+            return joined if isinstance(joined, Known) else None
+        return None
+    return value if isinstance(value, Known) and isinstance(value.value, str) else None
+
+
+def nearby(m: Machine) -> Known | None:
+    """Return the texts of the kernel files that the host file names: the program is made of one of them."""
+    scope = m.frame.scope
+    found: list[str] = []
+    for name in dict.fromkeys(_KERNEL_FILE.findall(scope.text)):
+        content = m.loader.text(name, scope.path)
+        if content is not None and sum(map(len, found)) + len(content) < _LONGEST:
+            found.append(content)
+    return Known("\n".join(found)) if found else None
