@@ -190,14 +190,14 @@ def _diagnose(
 
 def _findings(paths: Sequence[str]) -> list[Finding]:
     """Return what the static analysis finds in `paths`; nothing when it cannot look."""
-    from kexec_lint.engine import cache
-    from kexec_lint.engine.check import check
-    from kexec_lint.engine.request import Request
-    from kexec_lint.engine.settings import SettingsError
+    import kexec_lint
+    from kexec_lint.api import CheckError
 
     try:
-        return check(Request(paths=tuple(paths), cache_directory=cache.directory())).findings
-    except (SettingsError, OSError, ValueError):
+        return kexec_lint.check(paths)
+    except CheckError as error:
+        return error.findings
+    except (OSError, ValueError):
         return []
 
 

@@ -84,4 +84,4 @@ def _nearest(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]
             1 for w in layer.words if w in context
         )
     best = votes.most_common(1)
-    return best[0][0] if best and best[0][1] >= 4 else None
+    return best[0][0] if best and best[0][1] >= 6 else None
