@@ -36,6 +36,7 @@ class Build:
     custom_known: bool = False
     complete: bool = True
     open: bool = False
+    custom_open: bool = False
     selective: bool = False
     prim: frozenset[str] = frozenset()
     backends: dict[str, Location] = field(default_factory=dict)
@@ -93,9 +94,10 @@ def assemble(
         build.capacity = part.capacity or build.capacity
         build.dtype_selective = build.dtype_selective or part.dtype_selective
     for part in parts:
+        build.custom_open |= part.custom_unresolved
         for path in part.unresolved:
             build.complete = False
-            build.notes.append(f"{part.path} names {path}, which cannot be read here")
+            build.notes.append(f"{part.path} names {path}, which cannot be resolved here")
     for library in libraries:
         if library in tables.LIBRARY_BACKENDS:
             build.backends.setdefault(tables.LIBRARY_BACKENDS[library], flag)

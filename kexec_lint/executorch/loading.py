@@ -110,15 +110,7 @@ def named_files(part: Part, release: tables.Release) -> list[Part]:
     for role, path, _ in part.files:
         file = resolve(path, part.path)
         if file is None:
-            operators = _well_known(path, release) if role in ("functions", "schema") else None
-            if operators is None and role != "custom":
-                part.unresolved.append(path)
-            if (
-                operators is not None
-                and role == "functions"
-                and not path.endswith("kernels/portable/functions.yaml")
-            ):
-                part.optimized = True
+            _not_here(part, role, path, release, found)
             continue
         try:
             pieces = detect.read(str(file), release)
@@ -131,6 +123,25 @@ def named_files(part: Part, release: tables.Release) -> list[Part]:
             else:
                 found.append(piece)
     return found
+
+
+def _not_here(part: Part, role: str, path: str, release: tables.Release, found: list[Part]) -> None:
+    """Answer for a named file that is not there: one of executorch's own is known, others leave the build open."""
+    if role == "custom":
+        part.custom_unresolved = True
+        return
+    operators = _well_known(path, release) if role in ("functions", "schema") else None
+    if operators is None:
+        part.unresolved.append(path)
+    elif role == "schema":
+        from kexec_lint.executorch.readers import oplist
+
+        chosen = Part(part.path, Kind.SELECTION, part.at)
+        for operator in sorted(operators):
+            oplist.add(chosen, operator, part.at)
+        found.append(chosen)
+    elif operators != release.portable:
+        part.optimized = True
 
 
 def _schema(part: Part, piece: Part) -> list[Part]:
@@ -163,6 +174,6 @@ def _well_known(path: str, release: tables.Release) -> frozenset[str] | None:
         ("merged.yaml", "optimized_ops_lib"),
         ("kernels/optimized/optimized.yaml", "optimized_ops_lib"),
     ):
-        if path.replace("\\", "/").endswith(ending):
+        if path.replace("\\", "/").replace(":", "/").endswith(ending):
             return release.libraries[library]
     return None

@@ -82,6 +82,7 @@ class Part:
     prim: frozenset[str] | None = None
     optimized: bool = False
     unresolved: list[str] = field(default_factory=list)
+    custom_unresolved: bool = False
     exact: bool = False
     top_level: bool = False
     """Whether the part shows all that is in the binary, primitive operators too."""

@@ -256,3 +256,35 @@ def test_plain_check_leaves_other_files_alone(name: str, tmp_path: Path) -> None
     (folder / name).write_text(SILENT[name])
     report = check(Request(paths=(str(folder),), isolated=True, jobs=1))
     assert report.findings == []
+
+
+OPEN = {
+    "a list in a variable": 'gen_selected_ops(LIB_NAME l ROOT_OPS "${LIST}")\n',
+    "a model that is not here": "set(EXECUTORCH_SELECT_OPS_MODEL ${DIR}/net.pte)\n",
+    "settings alone": "set(EXECUTORCH_BUILD_XNNPACK ON)\n",
+}
+
+
+@pytest.mark.parametrize("case", OPEN)
+def test_unknown_is_said_as_unknown(case: str) -> None:
+    Path("CMakeLists.txt").write_text(OPEN[case])
+    result = opset("check", "mlp_portable.pte", "--build", "CMakeLists.txt")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("unknown: ")
+
+
+def test_custom_yaml_that_is_not_here_leaves_custom_operators_open() -> None:
+    listed = "acme::scale.out,dim_order_ops::_to_dim_order_copy.out"
+    Path("CMakeLists.txt").write_text(
+        f'gen_selected_ops(LIB_NAME l ROOT_OPS "{listed}")\n'
+        "generate_bindings_for_kernels(LIB_NAME l FUNCTIONS_YAML ${ET}/kernels/portable/functions.yaml\n"
+        "  CUSTOM_OPS_YAML ${ACME}/custom.yaml)\n"
+    )
+    assert codes("acme.pte", "--build", "CMakeLists.txt") == {("EXT101", "aten::add.out")}
+
+
+def test_schema_yaml_of_executorch_selects_all_of_it() -> None:
+    Path("CMakeLists.txt").write_text(
+        "gen_selected_ops(LIB_NAME l OPS_SCHEMA_YAML ${ET}/kernels/portable/functions.yaml)\n"
+    )
+    assert codes("cnn_portable.pte", "--build", "CMakeLists.txt") == set()

@@ -35,11 +35,17 @@ def operators(program: Program, build: Build) -> Iterator[Finding]:
             operator=operator,
             model=program.path,
             build=build.name,
-            confidence=Confidence.CERTAIN if build.complete else Confidence.POSSIBLE,
+            confidence=_confidence(operator, build),
         )
         space = namespace(operator)
         if space != "aten" and operator not in build.available:
             yield _custom(program, build, operator, space)
+
+
+def _confidence(operator: str, build: Build) -> Confidence:
+    """Return how sure it is that the operator is missing: a named YAML that is not here may bring a custom one."""
+    open_ = not build.complete or (build.custom_open and namespace(operator) != "aten")
+    return Confidence.POSSIBLE if open_ else Confidence.CERTAIN
 
 
 def is_primitive(operator: str, release: tables.Release) -> bool:
@@ -114,7 +120,7 @@ def _custom(program: Program, build: Build, operator: str, space: str) -> Findin
         message,
         listed or build.at,
         help=help_,
-        confidence=Confidence.CERTAIN if build.complete else Confidence.POSSIBLE,
+        confidence=_confidence(operator, build),
         operator=operator,
         model=program.path,
         build=build.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 
 from kexec_lint.executorch.readers import oplist
-from kexec_lint.executorch.registration import Kind, Part, place
+from kexec_lint.executorch.registration import Kind, Part, finding, place
 from kexec_lint.findings import Location
 
 _PRIM_NAMESPACES = ("executorch_prim::", "aten::sym_size", "aten::sym_numel", "aten::_local_scalar_dense")
@@ -45,7 +45,7 @@ def read(path: str, text: str) -> Part:
     listed = frozenset(entry.operator for entry in part.selected if entry.operator.startswith(_PRIM_NAMESPACES))
     if prim_limited and listed:
         # Without any primitive operator in `ops` all are included (examples/selective_build/targets.bzl).
-        part.prim = frozenset(("INCLUDE_" not in name and _macro(name)) or name for name in listed)
+        part.prim = frozenset(_macro(name) for name in listed)
     return part
 
 
@@ -96,8 +96,24 @@ def _generated(part: Part, arguments: dict[str, ast.keyword]) -> None:
         if given is not None and isinstance(given.value, ast.Constant) and isinstance(given.value.value, str):
             part.files.append((role, given.value.value, _at(part.path, given.value)))
     dtype = arguments.get("dtype_selective_build")
-    if dtype is not None and isinstance(dtype.value, ast.Constant) and dtype.value.value is True:
-        part.dtype_selective = _at(part.path, dtype.value)
+    if dtype is None or not isinstance(dtype.value, ast.Constant) or dtype.value.value is not True:
+        return
+    part.dtype_selective = _at(part.path, dtype.value)
+    kernels = arguments.get("kernel_deps")
+    names = [
+        element.value
+        for element in (_elements(kernels.value, {}) if kernels is not None else ())
+        if isinstance(element, ast.Constant) and isinstance(element.value, str)
+    ]
+    if names and not any("portable" in name for name in names):
+        part.problems.append(
+            finding(
+                "EXT112",
+                f"dtype_selective_build has no effect: {', '.join(names)} are not the portable kernels",
+                part.dtype_selective,
+                help="add the portable operators to kernel_deps, or leave dtype_selective_build off",
+            )
+        )
 
 
 def _elements(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> list[ast.expr]:

@@ -190,6 +190,8 @@ def _gen_selected_ops(reading: _Reading, command: Command) -> None:
                 help="keep one of them if the smaller set was meant; nothing in CMake warns",
             )
         )
+    part.unresolved += [value.text for value in given["ROOT_OPS"] if "${" in value.text]
+    part.unresolved += [value.text for value in found.get("INCLUDE_ALL_OPS", []) if "${" in value.text]
     for value in given["ROOT_OPS"]:
         if "${" not in value.text:
             for name in oplist.split_root_ops(value.text):

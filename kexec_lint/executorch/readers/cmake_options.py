@@ -135,7 +135,9 @@ def _selectors(part: Part, settings: Settings) -> None:
             )
         )
     value, at = settings.values.get(SELECTORS[1], ("", part.at))
-    if value and "${" not in value:
+    if "${" in value:
+        part.unresolved.append(value)
+    elif value:
         part.is_list = True
         for name in oplist.split_root_ops(value):
             oplist.add(part, name, at)

@@ -36,7 +36,13 @@ LIBRARIES = {
     "cadence_ops_lib": "backends/cadence/aot/functions.yaml",
     "cortex_m_ops_lib": "backends/cortex_m/ops/operators.yaml",
 }
-WHEEL_PARTS = ("_portable_lib", "libexecutorch.so", "libexecutorch_kernels_optimized.so", "libexecutorch_backend")
+WHEEL_PARTS = (
+    "_portable_lib",
+    "libqnn_executorch_backend",
+    "libexecutorch.so",
+    "libexecutorch_kernels_optimized.so",
+    "libexecutorch_backend",
+)
 OPTION_USES = (
     r"\b(?:option|define_overridable_option|set_overridable_option)\(\s*(EXECUTORCH_\w+)",
     r"\$\{(EXECUTORCH_\w+)\}",
