@@ -26,7 +26,7 @@ def running(graph: g.EnqueueGraph, memory: g.Memory, point: g.Node) -> list[g.Co
 def reused_block(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield commands that may get a pool's block while one of another queue still uses it.
 
-    PyOpenCL, `src/wrap_mempool.cpp`: a MemoryPool hands a freed block out again without synchronisation (447).
+    A MemoryPool hands a freed block out again without synchronisation (`src/wrap_mempool.cpp`, issue 447).
     """
     if graph.threaded:
         return

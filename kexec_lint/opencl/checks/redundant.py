@@ -76,7 +76,7 @@ def redundant(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         if queue is None or not queue.constructed or queue.order is not g.Order.IN_ORDER or graph.threaded:
             continue
         found: Finding | None = None
-        if isinstance(node, g.Command):
+        if isinstance(node, g.Command) and not node.array:
             found = _needless_edge(node, queue)
         elif isinstance(node, g.HostPoint) and node.kind == "finish" and len(queues) == 1:
             found = _needless_finish(graph, node, queue)

@@ -11,6 +11,9 @@ from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import ModuleScope
 from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, Frame, FunctionValue, Object
 
+BODIES = 8
+"""Callbacks and threads of one entry point whose functions are executed; the rest are like them."""
+
 
 def conclude(m: Machine, frame: Frame, result: AbstractValue = NONE) -> None:
     """Complete the graph of a function whose body has been executed, before its effects are taken back."""
@@ -26,7 +29,9 @@ def conclude(m: Machine, frame: Frame, result: AbstractValue = NONE) -> None:
     _outlive(m, roots)
     _host_arrays_die(m, roots)
     if frame.scope.native and frame.function == "main" and m.commands:
+        m.frames.append(frame)
         m.point("exit", m.commands[-1].site[-1].span, what="the end of the program")
+        m.frames.pop()
     _run_callbacks(m)
 
 
@@ -55,13 +60,12 @@ def _outlive(m: Machine, roots: list[AbstractValue]) -> None:
 
 
 def _run_callbacks(m: Machine) -> None:
-    m.graph.callbacks[:] = [
-        replace(callback, body=body_of(m, callback.function, 1)) if callback.body is None else callback
-        for callback in m.graph.callbacks
-    ]
-    m.graph.threads[:] = [
-        replace(thread, body=body_of(m, thread.function, list(thread.arguments))) for thread in m.graph.threads
-    ]
+    """Execute the functions that the runtime or other threads call, each in a graph of its own."""
+    graph = m.graph
+    for number, callback in enumerate(graph.callbacks[:BODIES]):
+        graph.callbacks[number] = replace(callback, body=body_of(m, callback.function, 1))
+    for number, thread in enumerate(graph.threads[:BODIES]):
+        graph.threads[number] = replace(thread, body=body_of(m, thread.function, list(thread.arguments)))
 
 
 def body_of(m: Machine, function: object, arguments: int | list[Any]) -> g.EnqueueGraph | None:

@@ -38,8 +38,8 @@ from kexec_lint.opencl.interpreter.values import (
 if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.calls import Arguments
 
-EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
-"""Calls that end the process."""
+EXITS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit", "builtins.SystemExit"})
+"""Calls that end the process (SystemExit is made to be raised)."""
 
 TIMERS = frozenset(
     ["time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer"]
