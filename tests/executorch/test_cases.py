@@ -129,3 +129,16 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str]) -> None:
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
+
+
+def test_sarif_is_valid() -> None:
+    from jsonschema import Draft202012Validator
+    from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
+
+    result = CliRunner().invoke(
+        command, ["check", "mlp_vulkan.pte", "--build", "functional_names.yaml", "--output-format", "sarif"]
+    )
+    document = json.loads(result.stdout)
+    errors = [error.message for error in Draft202012Validator(Sarif.model_json_schema()).iter_errors(document)]
+    assert errors == []
+    assert {entry["ruleId"] for entry in document["runs"][0]["results"]} >= {"EXT103", "EXT201"}
