@@ -244,6 +244,8 @@ def _chosen(
 
     Information is shown when its rule is asked for by name.
     """
+    if not findings:
+        return []
     from kexec_lint.executorch.pages import rule
     from kexec_lint.findings import Confidence, Severity
 
