@@ -16,7 +16,7 @@ def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -
     memory = conflict.second.memory.name
     does, did = VERBS[conflict.hazard]
     where = (
-        f"two queues, `{earlier.queue.name}` and `{later.queue.name}`, have no order between them"
+        f"{_two(earlier.queue.name, later.queue.name)} have no order between them"
         if earlier.queue is not later.queue
         else f"nothing orders them on the out-of-order queue `{later.queue.name}`"
         if later.queue.name != "the queue"
@@ -112,3 +112,8 @@ def _array_words(conflict: g.Conflict, earlier: g.Command, later: g.Command) -> 
             )
         return "OCL502", f"call {memory.name}.add_event(…) with the event of {name(earlier)}"
     return None
+
+
+def _two(one: str, other: str) -> str:
+    """Name two queues, which may have the same name in two objects."""
+    return f"two queues, both called `{one}`," if one == other else f"two queues, `{one}` and `{other}`,"
