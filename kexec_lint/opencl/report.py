@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kexec_lint import rulebook
 from kexec_lint.findings import Confidence, Finding, Location, Related, Severity
-from kexec_lint.opencl import checks, kernel_sources
+from kexec_lint.opencl import NATIVE, checks, kernel_sources
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence, place
@@ -84,13 +84,22 @@ def _finding(evidence: Evidence, at: g.Place, source: Source) -> Finding:
         rule.name if rule is not None else evidence.code,
         evidence.severity or (rule.severity if rule is not None else Severity.ERROR),
         evidence.confidence if isinstance(evidence.confidence, Confidence) else Confidence(evidence.confidence),
-        evidence.message,
+        spoken(evidence.message, source),
         location(at, source),
-        help=evidence.help,
+        help=spoken(evidence.help, source),
         hazard=evidence.hazard,
         related=related,
         steps=steps,
     )
+
+
+def spoken(words: str, source: Source) -> str:
+    """Return words of a check in the terms of the source's language."""
+    if source.suffix not in NATIVE:
+        return words
+    from kexec_lint.opencl.checks.native_words import spoken as native
+
+    return native(words)
 
 
 def location(at: g.Place, source: Source) -> Location:

@@ -129,6 +129,8 @@ def _not_fetched(
         if command.index > point.index:
             used_later |= bool(uses)
             continue
+        if command.kind == "migrate" and not any(a.role == "behind" for a in command.accesses):
+            continue  # the contents stay what they are
         fetched = any(a.memory.root is access.memory.root and a.writes for a in command.accesses)
         if fetched or (uses and command.kind in ("map", "unmap")):
             found = None

@@ -15,7 +15,7 @@ def judge(graph: g.EnqueueGraph, conflict: g.Conflict) -> Confidence | None:
     partial = first.partial or first.memory.partial, second.partial or second.memory.partial
     if all(partial) or (any(partial) and (first.extent is not None or second.extent is not None)):
         return Confidence.POSSIBLE
-    if not first.certain and not second.certain:
+    if (not first.certain and not second.certain) or second.role == "passed":
         return Confidence.POSSIBLE
     level = Confidence.CERTAIN if first.certain and second.certain else Confidence.LIKELY
     if isinstance(earlier, g.Command) and isinstance(later, g.Command):

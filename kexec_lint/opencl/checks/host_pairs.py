@@ -7,6 +7,17 @@ from kexec_lint.opencl.checks.sync import wrong_queue
 from kexec_lint.opencl.checks.words import Words, name, row
 
 
+def _host_lifetime(later: g.HostPoint, earlier: g.Command, memory: g.Memory, line: int) -> Words:
+    """Host memory goes (C, C++) while a transfer may still use it."""
+    end = "goes out of scope" if later.what == "scope" else "is freed"
+    return (
+        "OCL203",
+        f"`{memory.name}` {end} while {name(earlier)} (line {line}) may still use it",
+        "wait for its event or finish the queue first, make the transfer blocking, or let the memory live longer",
+        (),
+    )
+
+
 def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
     """Say which rule fits a host access to memory in flight best, and what it has to wait for."""
     earlier, later = conflict.earlier, conflict.later
@@ -23,6 +34,8 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
             "make the allocator with queue=, or finish the queue before the last reference goes",
             (),
         )
+    if later.kind == "release" and memory.root.kind == "host":
+        return _host_lifetime(later, earlier, memory, line)
     if later.kind == "release":
         return (
             "OCL209",

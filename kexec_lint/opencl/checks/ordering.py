@@ -24,6 +24,7 @@ from kexec_lint.opencl.checks.words import name, related
     "OCL108",
     "OCL201",
     "OCL202",
+    "OCL203",
     "OCL206",
     "OCL208",
     "OCL209",

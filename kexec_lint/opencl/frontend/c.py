@@ -38,13 +38,18 @@ _CONDITIONS = frozenset(["preproc_if", "preproc_ifdef", "preproc_else", "preproc
 _LOOSE = frozenset(STATEMENTS) - {"declaration", "function_definition", "class_specifier", "struct_specifier"}
 _BRANCHES_KEPT = 400
 """Macros of a file that are kept as module-level constants for the files that include it."""
-_INITIAL = re.compile(r"^(\w+(?:::\w+)*|\w+)")
+_WRAPPED = re.compile(
+    r"\b[A-Z][A-Z0-9_]*(?P<open>\()\s*(?:\w+\s*,\s*)?"
+    r"(?P<inner>(?:const\s+)?(?:[a-z]\w*::)*[A-Za-z_]\w*(?:<[^<>;]*(?:<[^<>;]*>)?[^<>;]*>)?(?:\s*[*&]+\s*|\s+)[A-Za-z_]\w*"
+    r"\s*(?:\(|\{|=(?!=)))"
+)
+_BRACKET = re.compile(r'[()]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 
 
 def lower(source: Source) -> ProgramModule:
     """Lower a file to its host program. No source is too broken: what can be read is there."""
     language = language_of(source.suffix, source.text)
-    unit = Unit(language, source.text.encode())
+    unit = Unit(language, unwrapped(source.text).encode())
     root = parser(language).parse(unit.data).root_node
     _collect(unit, root)
     body = _grouped(list(_top(unit, root.children)))
@@ -52,6 +57,32 @@ def lower(source: Source) -> ProgramModule:
     if len(constants) <= _BRANCHES_KEPT and source.suffix in (".h", ".hpp", ".hh", ".inl"):
         body = [*_constants(unit, constants), *body]
     return ProgramModule(source.path, language, tuple(body))
+
+
+def unwrapped(text: str) -> str:
+    """Blank a checking macro around a declaration, which no parser understands: `CHECK(err, T x(a, &err));`.
+
+    Rows and columns stay.
+    """
+    for match in reversed(list(_WRAPPED.finditer(text))):
+        end = _closing(text, match.end("open") - 1)
+        if end is not None and text[end + 1 : end + 40].lstrip()[:1] in (";", ""):
+            head = re.sub(r"[^\n]", " ", text[match.start() : match.start("inner")])
+            text = f"{text[: match.start()]}{head}{text[match.start('inner') : end]} {text[end + 1 :]}"
+    return text
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Return where the parenthesis at `start` is closed, strings left out."""
+    depth = 0
+    for match in _BRACKET.finditer(text, start, start + 4000):
+        if match[0] == "(":
+            depth += 1
+        elif match[0] == ")":
+            depth -= 1
+            if not depth:
+                return match.start()
+    return None
 
 
 def _constants(unit: Unit, found: Iterable[macros.Macro]) -> Iterator[Statement]:

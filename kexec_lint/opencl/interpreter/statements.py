@@ -202,6 +202,7 @@ def _name_queue(value: AbstractValue, name: str) -> None:
 
 GENERIC = frozenset(
     {"buffer", "image", "array", "result", "sub-buffer", "pool block", "SVM allocation", "SVM array"}
+    | {"vector", "host memory"}
 )
 
 

@@ -79,15 +79,21 @@ def _command(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstract
         value = operands.operand(m, given, name, span)
         reads, writes = name in row.reads, name in row.writes
         if row.kind == "migrate":
-            names = _names(bound.get("flags"))
-            writes = "CONTENT_UNDEFINED" in names
-            reads = not writes
+            # to the device it renews the device's copy; the specification leaves any overlap undefined
+            writes = "HOST" not in _names(bound.get("flags"))
+            reads = True
         if row.kind == "memcpy":
             value = _svm_operand(m, value, span)
         kind = "host" if name == "ptr" else "svm" if row.kind == "memcpy" else "buffer"
         accesses.extend(
             commands.accesses(m, value, name, reads, writes, kind=kind, **_extent(m, bound, name, row))
         )
+    if row.kind == "migrate" and "HOST" in _names(bound.get("flags")):
+        accesses += [
+            g.Access(one.memory.host_pointer, False, True, one.certain, role="behind")
+            for one in accesses
+            if one.memory.host_pointer is not None
+        ]
     event = _enqueue(m, row, bound, span, row.kind, accesses, what=row.kind)
     return _done(m, row, bound, event, span)
 
@@ -188,7 +194,7 @@ def _sizes(m: Machine, bound: Bound, name: str, span: p.Span) -> AbstractValue:
     number = bound.get("dimensions")
     count = number.value if isinstance(number, Known) and isinstance(number.value, int) else None
     if isinstance(value, Object) and value.kind == "ranges":
-        return TupleValue(value.items())
+        return NONE if value.state.get("null") else TupleValue(value.items())
     if count is None or not 0 < count <= 8:
         return m.fresh("size")
     if isinstance(value, pointers.Address | Object) and not (isinstance(value, Object) and value.kind == "host"):
@@ -355,7 +361,7 @@ def _unmap(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractVa
 def _svm_map(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     """Mapping shared memory makes the pointer itself usable: the map is a command that the host waits for."""
     value = bound.get("svm", NONE)
-    accesses = commands.accesses(m, operands.operand(m, value, "svm", span), "mapped", True, False, kind="svm")
+    accesses = commands.accesses(m, operands.operand(m, value, "svm", span), "mapped", True, True, kind="svm")
     event = _enqueue(m, row, bound, span, "map", accesses, what="map")
     return _done(m, row, bound, event, span)
 
@@ -368,11 +374,8 @@ def _svm_free(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstrac
 
 
 def _svm_alloc(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    names = _names(bound.get("flags"))
     made = host.make(m, span, "SVM allocation", initialised=False)
-    fine = "SVM_FINE_GRAIN_BUFFER" in names
-    known = isinstance(bound.get("flags"), Known)
-    made.model.kind = "svm-fine" if fine or not known or row.does != "svm_alloc" else "svm"
+    made.model.kind = "svm-fine"  # a map makes the pointer itself usable: only what is in flight is judged
     if row.does == "usm_device_alloc":
         made.model.kind = "buffer"
         made = Object("memory", made.state, model=made.model, site=made.site, name=made.name)
@@ -542,6 +545,9 @@ def _buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractV
     if "USE_HOST_PTR" in names and not is_null(hostbuf):
         behind = operands.operand(m, hostbuf, "ptr", span)
         if isinstance(behind, Object) and behind.kind == "host" and not behind.state.get("part"):
+            before = behind.model.host_pointer
+            if before is not None and before.released:
+                before.host_pointer = None
             memory.host_pointer = behind.model
             behind.model.host_pointer = memory
     elif "COPY_HOST_PTR" in names and not is_null(hostbuf):
@@ -589,6 +595,9 @@ def _region(m: Machine, region: AbstractValue, span: p.Span) -> tuple[int, int] 
 
 def _release_memory(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     """Releasing a memory object is deferred until the commands that use it are over (specification)."""
+    memory = plain(m, bound.get("mem", NONE))
+    if isinstance(memory, Object) and isinstance(memory.model, g.Memory) and not m.scratch:
+        memory.model.released = m.site(span)
     return SUCCESS
 
 

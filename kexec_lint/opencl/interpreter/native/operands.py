@@ -88,7 +88,7 @@ def _events(m: Machine, given: AbstractValue, count: AbstractValue | None, span:
         elif isinstance(held, Phi) and any(isinstance(o, Object) and o.kind == "list" for _, o in held.options):
             return held
         elif number == 1 or not isinstance(held, Unknown) or held.key[0] == "uninit":
-            return m.list_of([pointers.load(m, given, span)])
+            return m.list_of([_present(m, pointers.load(m, given, span))])
         else:
             return m.list_of([Unknown(("spread", held))])
     if isinstance(given, Object) and given.kind == "list":
@@ -114,6 +114,14 @@ def _events(m: Machine, given: AbstractValue, count: AbstractValue | None, span:
     if isinstance(base, Unknown) and number is not None and number <= 16:
         return m.list_of([pointers.element(m, base, Known(start + i), span) for i in range(number)])
     return base if not isinstance(base, Known) else m.list_of([Unknown(("spread", m.fresh("list")))])
+
+
+def _present(m: Machine, value: AbstractValue) -> AbstractValue:
+    """Return an event without the paths on which there is none: a count of 0 goes with them."""
+    if not isinstance(value, Phi):
+        return value
+    choices = [(guard, option) for guard, option in value.options if option not in (NONE, Known(0))]
+    return m.merge(choices) if choices else value
 
 
 def _all(m: Machine, base: Object) -> Object:

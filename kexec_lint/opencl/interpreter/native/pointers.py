@@ -137,7 +137,10 @@ def element(m: Machine, base: AbstractValue, index: AbstractValue, span: p.Span)
                 host.read(m, base, span, "a dereference")
                 return m.fresh("element")
             if base.state.get("rows"):
-                return host.view(m, base, part=True)
+                row = host.view(m, base, part=True)
+                assert isinstance(row, Object)
+                row.state["rows"] = False
+                return row
             host.read(m, base, span, "an element")
             return m.fresh("element")
         case Object(kind="memory" | "kernel" | "event" | "queue" | "instance"):
@@ -173,7 +176,7 @@ def set_element(m: Machine, base: AbstractValue, index: AbstractValue, value: Ab
             if isinstance(number, int) and 0 <= number < len(items):
                 m.heap.write(base.state, "items", (*items[:number], value, *items[number + 1 :]))
                 return
-            m.heap.write(base.state, expressions.place(index), value)
+            m.heap.write(base.state, ("unseen", index), value)
             m.heap.write(base.state, "items", (*items, value))
             m.heap.write(base.state, "open", True)
             return

@@ -284,6 +284,9 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
                 _dies(m, value, result, span)
         elif value.kind == "instance" and value.cls is not None and not type_.endswith(("*", "&")):
             _destroy(m, value, span)
+        elif value.kind == "memory" and "::" in type_ and not type_.endswith(("*", "&")) and not m.scratch:
+            if not lifetimes.leads_to(m, [result, *(v for k, v in frame.variables.items() if k not in names)], value):
+                value.model.released = m.site(span)
     events.leave(m, frame, names, result, span)
 
 
