@@ -54,6 +54,11 @@ def needed(models: Sequence[Program], release: tables.Release) -> list[Needed]:
         elif operator not in release.portable:
             library = next((name for name, listed in release.libraries.items() if operator in listed), None)
             library = library or tables.NAMESPACE_LIBRARIES.get(namespace(operator))
+        if library is None and operator not in release.portable:
+            custom = namespace(operator) != "aten"
+            reason += (
+                "; custom: its YAML goes to CUSTOM_OPS_YAML" if custom else "; no library has a kernel for it"
+            )
         # One reason for each of two calls with the same closure is enough.
         reason = "; ".join(dict.fromkeys(reason.split("; ")))
         found.append(Needed(operator, tuple(sorted(keys)) or ("default",), reason, library))
