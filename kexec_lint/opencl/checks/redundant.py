@@ -92,7 +92,7 @@ Finding = tuple[str, str, tuple[str, g.Site]]
 def _needless_edge(command: g.Command, queue: g.Queue) -> Finding | None:
     own = [e.command for e, _ in command.waits if e.command is not None and e.command.queue is queue]
     foreign = len(own) < len(command.waits) or command.wait_list == "unknown"
-    if command.kind == "barrier" and not foreign:
+    if command.kind == "barrier" and command.dropped and not foreign:
         return (
             f"A barrier on the {queue_words(queue)} orders nothing that the queue does not order by itself",
             "remove the barrier",

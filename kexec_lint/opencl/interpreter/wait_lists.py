@@ -48,7 +48,7 @@ def examine(m: Machine, value: AbstractValue | None, span: p.Span, context: obje
     for guard, option in options(value):
         if option in (NONE, ABSENT) or g.exclusive(guard, m.guard):
             continue
-        wrong = "one event, not a list of events" if _is_event(option) else _not_an_event(m, option)
+        wrong = "one event, not a list of events" if _is_event(option) else _not_an_event(m, option, whole=True)
         if wrong is not None:
             _remark(m, "OCL306", span, guard, f"The wait list is {wrong}", FIX)
             continue
@@ -105,13 +105,13 @@ def _judge_element(
     return None, None
 
 
-def _not_an_event(m: Machine, value: AbstractValue) -> str | None:
-    """Name a value that is certainly no event and no list of events."""
+def _not_an_event(m: Machine, value: AbstractValue, whole: bool = False) -> str | None:
+    """Name a value that is certainly no event, or as a `whole` wait list no list of events."""
     if isinstance(value, Unknown) and (value in m.unknown_queues or value in m.unknown_memory):
         return "a queue" if value in m.unknown_queues else "a memory object"
     match value:
-        case Unknown(key=("attr", Unknown() as owner, "event")) if owner in m.unknown_memory:
-            return "`event` of an Array"  # whose storage is an operand; an Array has `events`
+        case Unknown(key=("attr", Unknown() as owner, "event")) if whole and owner in m.unknown_memory:
+            return "`event` of an Array"  # its storage is an operand; as an element it might be a wrapper's event
         case Object(kind=kind):
             return NOT_EVENTS.get(kind)
         case Known(value=bool() | int() | float() | str() | bytes() as constant):

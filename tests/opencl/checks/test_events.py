@@ -478,6 +478,10 @@ def step(queue, knl, buf, n, deps=()):
     return knl(queue, (n,), None, buf, wait_for=list(deps))
 
 
+def good_event_of_a_wrapper(queue, knl, wrapped, n):
+    knl(queue, (n,), None, wrapped.data, wait_for=[wrapped.event])
+
+
 def good_starred(queue, knl, buf, n):
     events = [knl(queue, (n,), None, buf)]
     knl(queue, (n,), None, buf, wait_for=[*events, knl(queue, (n,), None, buf)])
