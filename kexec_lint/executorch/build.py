@@ -101,7 +101,7 @@ def assemble(
     for library in libraries:
         if library in tables.LIBRARY_BACKENDS:
             build.backends.setdefault(tables.LIBRARY_BACKENDS[library], flag)
-        elif release.library(library) is None:
+        elif release.library(library) is None and not tables.registers_nothing(library):
             build.complete = False
             build.notes.append(f"library {library} is unknown: what it registers is not counted")
         build.libraries.setdefault(library, flag)

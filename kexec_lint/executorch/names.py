@@ -34,7 +34,8 @@ def meaning(name: str, release: tables.Release) -> Meaning:
     if name in release.known:
         return Meaning.KERNEL
     if match is None:
-        return Meaning.UNKNOWN if namespace(name) in ("", "aten") else Meaning.CUSTOM
+        plain = re.fullmatch(r"[\w:.]+", name) is not None  # quotes and `;` of a list stay in the name
+        return Meaning.CUSTOM if plain and namespace(name) not in ("", "aten") else Meaning.UNKNOWN
     if match["space"] is None:
         return Meaning.BARE
     if match["space"] not in ("aten", "executorch_prim"):
@@ -56,6 +57,7 @@ def suggest(name: str, release: tables.Release) -> list[str]:
     known = release.known
     if name in ("aten", "aten::", ""):
         return []
+    name = name.strip("\"'\\ ")
     scoped = name if "::" in name else f"aten::{name}"
     if scoped in known:
         return [scoped]

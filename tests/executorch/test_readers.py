@@ -111,6 +111,8 @@ WRONG = [
     ("s.yaml", yaml_of("aten::max_pool3d_with_indices.out"), [("EXT102", 5)]),
     ("s.yaml", yaml_of("aten::sofmax.out"), [("EXT102", 5)]),
     ("s.yaml", yaml_of("executorch_prim::et_viw.default"), [("EXT102", 5)]),
+    ("s.yaml", yaml_of("aten::add_out"), [("EXT102", 5)]),
+    ("s.yaml", yaml_of("'\"aten::add.out\"'").replace("{name}", ""), [("EXT102", 5)]),
     ("s.yaml", yaml_of("aten::index_put_"), []),
     ("s.yaml", yaml_of("aten::topk.values"), []),
     ("s.yaml", yaml_of("acme::anything"), []),

@@ -27,6 +27,14 @@ _TARGETS = {
 }
 KERNEL_LIBRARIES = frozenset(_TARGETS)
 
+_WITHOUT_KERNELS = {
+    "executorch",
+    "executorch_core",
+    "executorch_kernels",
+    "executorch_backends",
+    "executorch_extensions",
+}
+
 NAMESPACE_LIBRARIES = {
     "quantized_decomposed": "quantized_ops_lib",
     "llama": "custom_ops",
@@ -61,6 +69,11 @@ LIBRARY_BACKENDS = {
 
 class UnknownReleaseError(ValueError):
     """There is no table for the release asked for."""
+
+
+def registers_nothing(target: str) -> bool:
+    """Return whether a target of executorch is known to register no kernel by itself."""
+    return target in _WITHOUT_KERNELS or target.startswith("extension_") or target.endswith("_kernels")
 
 
 @dataclass(frozen=True)
