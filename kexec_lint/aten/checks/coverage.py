@@ -143,6 +143,12 @@ def autograd_missing(registry: Registry) -> Iterator[Report]:
         )
 
 
+def _is_lowered(registry: Registry, call: Call) -> bool:
+    """Whether a call is in a program that its file exports for ExecuTorch, tests of passes left aside."""
+    facts = registry.files[call.at.filename]
+    return call.compiled and not call.guarded and facts.executorch and not facts.is_test
+
+
 @check("ATN117")
 def out_variant_missing(registry: Registry) -> Iterator[Report]:
     """A custom operator in a program for ExecuTorch without the out variant its runtime calls."""
@@ -157,9 +163,7 @@ def out_variant_missing(registry: Registry) -> Iterator[Report]:
             continue
         if f"{name}_out" in registry.operators or registry.is_open(operator.namespace, "definitions"):
             continue
-        call = next(
-            (c for c in operator.calls if not c.guarded and registry.files[c.at.filename].executorch), None
-        )
+        call = next((c for c in operator.calls if _is_lowered(registry, c)), None)
         if call is None or any(role_of(i) == "executorch" for i in operator.implementations):
             continue
         yield Report(

@@ -343,6 +343,8 @@ def return_mismatch(registry: Registry) -> Iterator[Report]:
             returns = schema.returns if schema is not None else returns_from(function)
             if returns is None or (schema is not None and schema.is_varret):
                 continue
+            if any(r.type.base in ("None", "NoneType") for r in returns):
+                continue
             for event in function.of_kind("returns"):
                 message = _wrong_return(event.subject, len(returns), [r.type.optional for r in returns], returns)
                 if message is None:

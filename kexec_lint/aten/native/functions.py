@@ -8,14 +8,12 @@ from tree_sitter import Node
 
 from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Event, Function, Parameter
-from kexec_lint.aten.native.text import NativeFile, split_arguments, walk
+from kexec_lint.aten.native.text import NativeFile, functions, split_arguments, walk
 
 _DATA = re.compile(
     r"\b(?P<name>\w+)\s*(?:\.|->)\s*(?:(?:mutable_|const_)?data_ptr|data)\s*(?:<\s*(?P<type>[\w:]+)\s*>)?\s*\(\s*\)"
 )
-_LAUNCH = re.compile(
-    r"(?P<kernel>\w+)\s*(?:<[^;{}()]*(?:\([^()]*\))?[^;{}()]*>)?\s*<<<(?P<config>[^;{}]*?)>>>\s*\(", re.S
-)
+_LAUNCH = re.compile(r"<<<(?P<config>[^;{}]*?)>>>\s*\(", re.S)
 _LAUNCH_CHECK = re.compile(
     r"LAUNCH_CHECK|GetLastError|PeekAtLastError|KERNEL_CHECK|CUDA_CHECK|CHECK_CUDA_ERR|CUDA_ERR|POST_KERNEL|cudaCheck|"
     r"checkCuda|CUDA_KERNEL_ASSERT_LAST|LAST_ERROR|DeviceSynchronize|StreamSynchronize",
@@ -53,7 +51,7 @@ _PURE_CALLS = re.compile(r"^(at|torch|c10|std)::|^(AT|TORCH|C10)_|^min$|^max$")
 def read_functions(file: NativeFile) -> list[Function]:
     """Return the facts of each function definition that takes or returns a Tensor."""
     found = []
-    for node in walk(file.tree.root_node, "function_definition"):
+    for node in functions(file.tree.root_node):
         declarator = function_declarator(node)
         if declarator is None:
             continue
@@ -197,6 +195,7 @@ def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
     """Return kernel launches; the detail says what the function leaves out: check, stream, guard."""
     found = []
     for match in _LAUNCH.finditer(text):
+        kernel, start = _launched(text, match.start())
         missing = []
         if not _LAUNCH_CHECK.search(text, match.end()):
             missing.append("check")
@@ -207,10 +206,25 @@ def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
             missing.append("stream")
         if not re.search(r"CUDAGuard|DeviceGuard|cudaSetDevice|HIPGuard|device_of", text):
             missing.append("guard")
-        offset = body.start_byte + len(text[: match.start()].encode())
-        at = file.span(offset, offset + len(match.group().encode()))
-        found.append(Event("launch", at, match["kernel"], ",".join(missing)))
+        offset = body.start_byte + len(text[:start].encode())
+        at = file.span(offset, offset + len(text[start : match.end()].encode()))
+        found.append(Event("launch", at, kernel, ",".join(missing)))
     return found
+
+
+def _launched(text: str, end: int) -> tuple[str, int]:
+    """Return the name before a launch configuration, template arguments left out, and where it starts."""
+    at = len(text[:end].rstrip())
+    if text[at - 1 : at] == ">":
+        depth = 0
+        while at > 0:
+            at -= 1
+            depth += (text[at] == ">") - (text[at] == "<")
+            if depth == 0:
+                break
+        at = len(text[:at].rstrip())
+    match = re.search(r"\w+$", text[max(0, at - 200) : at])
+    return (match.group(), at - len(match.group())) if match else ("", end)
 
 
 def _dispatches(file: NativeFile, body: Node, text: str) -> list[Event]:

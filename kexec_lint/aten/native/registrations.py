@@ -9,7 +9,7 @@ from tree_sitter import Node
 from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Definition, FileBuilder, Function, Implementation, LibraryObject
 from kexec_lint.aten.native.functions import function_declarator, read_function
-from kexec_lint.aten.native.text import NativeFile, guard, split_arguments, walk
+from kexec_lint.aten.native.text import NativeFile, functions, guard, split_arguments, walk
 
 _MACRO = re.compile(
     r"^(STABLE_)?TORCH_LIBRARY(?P<kind>_FRAGMENT|_IMPL)?(_EXPAND|_THIS_API_IS_FOR_PER_OP_REGISTRATION_ONLY)?$"
@@ -39,7 +39,7 @@ def read_registrations(file: NativeFile, facts: FileBuilder) -> None:
     """Add every registration of the file to the facts."""
     helpers = _helpers(file)
     used: set[str] = set()
-    for node in walk(file.tree.root_node, "function_definition"):
+    for node in functions(file.tree.root_node):
         declarator = function_declarator(node)
         body = node.child_by_field_name("body")
         if declarator is None or body is None:
@@ -71,7 +71,8 @@ def read_registrations(file: NativeFile, facts: FileBuilder) -> None:
             body = node.child_by_field_name("body")
             if body is not None:
                 _read_block(file, facts, body, Block("*", "FRAGMENT", "", variable), {}, used, ())
-    for call in walk(file.tree.root_node, "call_expression"):
+    executorch = b"EXECUTORCH_LIBRARY" in file.data
+    for call in walk(file.tree.root_node, "call_expression") if executorch else ():
         name = file.text(call.child_by_field_name("function"))
         if name in ("EXECUTORCH_LIBRARY", "MAKE_EXECUTORCH_LIBRARY"):
             _read_executorch(file, facts, call)
@@ -96,7 +97,7 @@ def _namespace(text: str) -> str:
 def _helpers(file: NativeFile) -> dict[str, tuple[Node, str]]:
     """Return functions that take a `torch::Library&` and register on it: name → (definition, parameter)."""
     found: dict[str, tuple[Node, str]] = {}
-    for node in walk(file.tree.root_node, "function_definition"):
+    for node in functions(file.tree.root_node):
         declarator = function_declarator(node)
         if declarator is None:
             continue

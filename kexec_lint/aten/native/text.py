@@ -94,6 +94,23 @@ def walk(node: Node, *kinds: str) -> Iterator[Node]:
         stack.extend(reversed(current.children))
 
 
+CONTAINERS = frozenset(
+    ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification", "template_declaration",
+     "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "ERROR")
+)  # fmt: skip
+
+
+def functions(node: Node) -> Iterator[Node]:
+    """Yield the function definitions of a file outside classes; bodies, most of the tree, are not entered."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        if current.type == "function_definition":
+            yield current
+        elif current.type in CONTAINERS:
+            stack.extend(reversed(current.children))
+
+
 def split_arguments(text: str) -> list[str]:
     """Split a comma-separated text at commas outside brackets and strings."""
     parts, depth, last, quoted = [], 0, 0, ""
