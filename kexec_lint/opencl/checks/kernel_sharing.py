@@ -27,23 +27,22 @@ def shared_kernel(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         ]
         for launch in _launches(second.body):
             place = launch.site[-1]
-            clash = next(
+            site = next(
                 (
-                    (other, site)
+                    site
                     for other, site in others
                     if other.kernel_object is launch.kernel_object and not set(other.locks) & set(launch.locks)
                 ),
                 None,
             )
-            if clash is None or (place.path, place.span) in reported:
+            if site is None or (place.path, place.span) in reported:
                 continue
             reported.add((place.path, place.span))
-            other, site = clash
             yield Evidence(
                 "OCL509",
                 launch.site,
-                f"The kernel object {launch.what} is launched by several threads without a common lock: one may set "
-                "its arguments while another enqueues it",
+                f"The kernel object {launch.what} is launched by several threads without a common lock: one may "
+                "set its arguments while another enqueues it",
                 "make a kernel in each thread (cl.Kernel(program, name)), or hold one lock over the whole call",
                 related=(("a thread is started here", second.site), ("and here", site)),
             )

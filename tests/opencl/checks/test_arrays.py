@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-BYPASS = '''
+BYPASS = """
 def bad_data(ctx, host):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -121,9 +121,9 @@ def good_queue_of_the_caller(queue, program, host):
     b = cl_array.to_device(queue, host) + 1
     program.twice(queue, b.shape, None, b.data)
     return b.get()
-'''
+"""
 
-NOT_ADDED = '''
+NOT_ADDED = """
 def bad_raw_kernel(ctx, host):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -227,9 +227,9 @@ def good_elementwise_in_order(ctx, host):
     a = cl_array.to_device(queue, host)
     twice(a)
     return a.get()
-'''
+"""
 
-UNTRACKED = '''
+UNTRACKED = """
 def bad_minus_scalar(ctx, host):
     queue = cl.CommandQueue(ctx, properties=OOO)
     a = cl_array.to_device(queue, host)
@@ -338,9 +338,9 @@ def good_queue_of_the_caller(queue, host):
     a = cl_array.to_device(queue, host)
     a -= 1
     return a.get()
-'''
+"""
 
-GET_ASYNC = '''
+GET_ASYNC = """
 def bad_read(queue, host):
     a = cl_array.to_device(queue, host)
     out, event = a.get_async()
@@ -425,7 +425,7 @@ def good_array_finished(queue, host):
     out, event = a.get_async()
     a.finish()
     return out.sum(), event
-'''
+"""
 
 TABLE = [
     *cases("OCL501", BYPASS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-MISSING_EDGE = '''
+MISSING_EDGE = """
 class Bad:
     def __init__(self, ctx, n):
         self.queue = cl.CommandQueue(ctx, properties=OOO)
@@ -194,9 +194,9 @@ def good_fallback_queue(ctx, n):
     program.fill(queue, (n,), None, x)
     program.copy(queue, (n,), None, x, y)
     queue.finish()
-'''
+"""
 
-PARTIAL_LIST = '''
+PARTIAL_LIST = """
 def bad_one_of_two(ctx, n):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -231,7 +231,8 @@ class Bad:
     def run(self):
         self.fill(self.a)
         self.fill(self.b)
-        self.program.add(self.queue, (self.n,), None, self.a, self.b, self.c, wait_for=[self.last])  # expect: OCL102
+        last = [self.last]
+        self.program.add(self.queue, (self.n,), None, self.a, self.b, self.c, wait_for=last)  # expect: OCL102
         self.queue.finish()
 
 
@@ -320,9 +321,9 @@ def good_host_waits_for_all(ctx, a, b, n):
     last = cl.enqueue_copy(queue, y, b, is_blocking=False, wait_for=[first])
     last.wait()
     return x.sum() + y.sum()
-'''
+"""
 
-MARKER = '''
+MARKER = """
 def bad_plain(ctx, n):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -450,9 +451,9 @@ def good_marker_waited(ctx, n):
     cl.wait_for_events([cl.enqueue_marker(queue)])
     program.copy(queue, (n,), None, x, y)
     queue.finish()
-'''
+"""
 
-BARRIER_LIST = '''
+BARRIER_LIST = """
 def bad_unlisted(ctx, n):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -588,9 +589,9 @@ def good_marker_in_the_list(ctx, n):
     cl.enqueue_barrier(queue, wait_for=[cl.enqueue_marker(queue)])
     program.copy(queue, (n,), None, x, y)
     queue.finish()
-'''
+"""
 
-WRONG_QUEUE = '''
+WRONG_QUEUE = """
 def bad_finish(ctx, n):
     first, second = cl.CommandQueue(ctx), cl.CommandQueue(ctx)
     program = cl.Program(ctx, SRC).build()
@@ -724,9 +725,9 @@ def good_other_data(ctx, n):
     program.fill(second, (n,), None, y)
     first.finish()
     second.finish()
-'''
+"""
 
-UNMANAGED = '''
+UNMANAGED = """
 def bad_three(ctx, n):
     queue = cl.CommandQueue(ctx, properties=OOO)  # expect: OCL107
     program = cl.Program(ctx, SRC).build()
@@ -856,9 +857,9 @@ def good_each_waited(ctx, n):
     program.fill(queue, (n,), None, x).wait()
     program.copy(queue, (n,), None, x, y).wait()
     program.copy(queue, (n,), None, y, z).wait()
-'''
+"""
 
-ALIASES = '''
+ALIASES = """
 def bad_overlapping_slices(ctx):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -990,7 +991,7 @@ def good_one_after_the_other(ctx, queue, n):
         program.fill(queue, (n,), None, a)
         queue.finish()
         a.release()
-'''
+"""
 
 TABLE = [
     *cases("OCL101", MISSING_EDGE),

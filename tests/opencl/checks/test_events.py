@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-NEVER_SET = '''
+NEVER_SET = """
 def bad_never(ctx, queue, knl, buf, n):
     gate = cl.UserEvent(ctx)  # expect: OCL301
     done = knl(queue, (n,), None, buf, wait_for=[gate])
@@ -176,9 +176,9 @@ def good_assertion_in_between(ctx, queue, knl, buf, n):
     assert n > 0
     gate.set_status(COMPLETE)
     queue.finish()
-'''
+"""
 
-NOT_FLUSHED = '''
+NOT_FLUSHED = """
 def bad_finish(ctx, knl, x, n):
     first, second = cl.CommandQueue(ctx), cl.CommandQueue(ctx)
     done = knl(first, (n,), None, x)
@@ -289,9 +289,9 @@ def good_helper_flushes(ctx, knl, x, n):
 def submit(*queues):
     for queue in queues:
         queue.flush()
-'''
+"""
 
-FINISH_ORDER = '''
+FINISH_ORDER = """
 def bad_reverse(ctx, knl, x, n):
     first, second = cl.CommandQueue(ctx), cl.CommandQueue(ctx)
     done = knl(first, (n,), None, x)
@@ -394,9 +394,9 @@ def good_first_waited(ctx, knl, x, n):
     knl(second, (n,), None, x, wait_for=[done])
     second.finish()
     first.finish()
-'''
+"""
 
-WAIT_LIST = '''
+WAIT_LIST = """
 def bad_bare_event(queue, knl, buf, n):
     done = knl(queue, (n,), None, buf)
     knl(queue, (n,), None, buf, wait_for=done)  # expect: OCL306
@@ -485,9 +485,9 @@ def good_event_of_a_wrapper(queue, knl, wrapped, n):
 def good_starred(queue, knl, buf, n):
     events = [knl(queue, (n,), None, buf)]
     knl(queue, (n,), None, buf, wait_for=[*events, knl(queue, (n,), None, buf)])
-'''
+"""
 
-UNUSED_LIST = '''
+UNUSED_LIST = """
 def bad_display(queue, knl, a, b, n):
     one = knl(queue, (n,), None, a)
     two = knl(queue, (n,), None, b)
@@ -587,9 +587,9 @@ def good_branch_reads_it(queue, knl, a, b, n, profile):
     if profile:
         print(len(deps))
     return knl(queue, (n,), None, b)
-'''
+"""
 
-FOREIGN = '''
+FOREIGN = """
 def bad_two_contexts(devices, knl, a, b, n):
     left, right = cl.Context([devices[0]]), cl.Context([devices[1]])
     one, two = cl.CommandQueue(left), cl.CommandQueue(right)
@@ -696,9 +696,9 @@ def good_unknown_contexts(left, right, knl, a, n):
     done = knl(one, (n,), None, a)
     one.flush()
     knl(two, (n,), None, a, wait_for=[done]).wait()
-'''
+"""
 
-CALLBACK = '''
+CALLBACK = """
 def bad_finish(queue, knl, buf, n):
     def notify(status):
         queue.finish()  # expect: OCL309
@@ -810,9 +810,9 @@ class Good:
         knl(queue, (n,), None, buf).set_callback(COMPLETE, self.done)
         queue.flush()
         self.ready.wait()
-'''
+"""
 
-USER_EVENT = '''
+USER_EVENT = """
 def bad_twice(ctx, queue, knl, buf, n):
     gate = cl.UserEvent(ctx)
     knl(queue, (n,), None, buf, wait_for=[gate])
@@ -915,9 +915,9 @@ def good_added_to_an_array(ctx, queue, array):
     gate = cl.UserEvent(ctx)
     array.add_event(gate)
     gate.set_status(COMPLETE)
-'''
+"""
 
-PROPERTIES = '''
+PROPERTIES = """
 def bad_in_place_of_the_device(ctx):
     return cl.CommandQueue(ctx, OOO)  # expect: OCL317
 
@@ -979,9 +979,9 @@ def good_mask(ctx, device):
 
 def good_device_of_the_context(ctx):
     return cl.CommandQueue(ctx, ctx.devices[0], properties=PROFILING)
-'''
+"""
 
-CLOSED = '''
+CLOSED = """
 def bad_kernel(ctx, knl, buf, n):
     with cl.CommandQueue(ctx) as queue:
         knl(queue, (n,), None, buf)
@@ -1069,7 +1069,7 @@ class Good:
 
     def run(self, knl, buf, n):
         knl(self.queue, (n,), None, buf)
-'''
+"""
 
 TABLE = [
     *cases("OCL301", NEVER_SET),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-READ = '''
+READ = """
 def bad_element(queue, buf, n):
     out = np.empty(n, np.float32)
     done = cl.enqueue_copy(queue, out, buf, is_blocking=False)
@@ -73,7 +73,7 @@ def bad_view_is_the_same_memory(queue, buf, n):
 
 def bad_comparison(queue, buf, expected, n):
     out = np.empty(n, np.float32)
-    done = cl.enqueue_copy(queue, out, buf, None, False) if False else cl.enqueue_copy(queue, out, buf, is_blocking=False)
+    done = cl.enqueue_copy(queue, dest=out, src=buf, is_blocking=False)
     assert np.allclose(out, expected)  # expect: OCL201
     done.wait()
 
@@ -180,9 +180,9 @@ def good_metadata(queue, buf, n):
     print(out.shape, out.nbytes, len(out), out.dtype, id(out), out.flags)
     event.wait()
     return out
-'''
+"""
 
-WRITE = '''
+WRITE = """
 def bad_assignment(queue, buf, n):
     host = np.zeros(n, np.float32)
     done = cl.enqueue_copy(queue, buf, host, is_blocking=False)
@@ -319,9 +319,9 @@ def good_other_array(queue, buf, n):
     done = cl.enqueue_copy(queue, buf, host, is_blocking=False)
     other[:] = 1
     done.wait()
-'''
+"""
 
-MAP = '''
+MAP = """
 def bad_read(queue, buf, n):
     view, event = cl.enqueue_map_buffer(queue, buf, cl.map_flags.READ, 0, (n,), np.float32, is_blocking=False)
     total = view.sum()  # expect: OCL206
@@ -418,9 +418,9 @@ def good_wait_for_events(queue, buf, other, n):
         events.append(event)
     cl.wait_for_events(events)
     return sum(float(view.sum()) for view in views)
-'''
+"""
 
-SVM = '''
+SVM = """
 def bad_read(ctx, queue, knl, n):
     array = cl.fsvm_empty(ctx, n, np.float32)
     done = knl(queue, (n,), None, cl.SVM(array))
@@ -521,9 +521,9 @@ def good_fine_by_flags(ctx, queue, knl, n):
     knl(queue, (n,), None, cl.SVM(array))
     queue.finish()
     return array.sum()
-'''
+"""
 
-FREE = '''
+FREE = """
 def bad_release(ctx, queue, knl, n):
     memory = cl.SVMAllocation(ctx, 4 * n, 0, cl.svm_mem_flags.READ_WRITE)
     done = knl(queue, (n,), None, memory)
@@ -616,9 +616,9 @@ def good_buffer(ctx, queue, knl, n):
     knl(queue, (n,), None, buffer)
     buffer.release()
     del buffer
-'''
+"""
 
-FLUSH = '''
+FLUSH = """
 def bad_plain(queue, buf, n):
     out = np.empty(n, np.float32)
     done = cl.enqueue_copy(queue, out, buf, is_blocking=False)
@@ -727,7 +727,7 @@ def good_nothing_read(queue, buf, n):
     done = cl.enqueue_copy(queue, out, buf, is_blocking=False)
     queue.flush()
     return out, done
-'''
+"""
 
 TABLE = [
     *cases("OCL201", READ),

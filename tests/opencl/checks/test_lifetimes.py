@@ -9,7 +9,7 @@ from kexec_lint.findings import Severity
 from kexec_lint.opencl.report import scan_python
 from kexec_lint.source import Options, Source
 
-TEARDOWN = '''
+TEARDOWN = """
 def bad_exit(queue, knl, buf, n):
     knl(queue, (n,), None, buf)
     sys.exit(0)  # expect: OCL316
@@ -101,9 +101,9 @@ def good_built_once(ctx, queue, buf, n):
     program.fill(queue, (n,), None, buf)
     queue.finish()
     program.build()
-'''
+"""
 
-POOL = '''
+POOL = """
 def bad_deleted(ctx, knl, n):
     left, right = cl.CommandQueue(ctx), cl.CommandQueue(ctx)
     pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(left))
@@ -257,9 +257,9 @@ def good_sizes_that_do_not_fit(ctx, knl, n):
     knl(right, (n,), None, y)
     left.finish()
     right.finish()
-'''
+"""
 
-GATED_DROP = '''
+GATED_DROP = """
 def bad_statement(ctx, queue, buf, n):
     host = np.zeros(n, np.float32)
     gate = cl.UserEvent(ctx)
@@ -364,9 +364,9 @@ def good_device_copy(ctx, queue, n):
     cl.enqueue_copy(queue, a, b, wait_for=[gate])
     gate.set_status(COMPLETE)
     queue.finish()
-'''
+"""
 
-SVM_COPY = '''
+SVM_COPY = """
 def bad_temporary(queue, memory, n):
     event = cl.enqueue_copy(queue, cl.SVM(memory), np.ones(n, np.float32), is_blocking=False)  # expect: OCL506
     event.wait()
@@ -407,7 +407,8 @@ class Bad:
         self.memory = cl.SVMAllocation(ctx, 4 * n, 0, cl.svm_mem_flags.READ_WRITE, queue=queue)
 
     def reset(self):
-        self.event = cl.enqueue_copy(self.queue, self.memory, np.zeros(self.n, np.float32), is_blocking=False)  # expect: OCL506
+        host = np.zeros(self.n, np.float32)
+        self.event = cl.enqueue_copy(self.queue, self.memory, host, is_blocking=False)  # expect: OCL506
 
 
 def bad_download(ctx, queue, n):
@@ -462,9 +463,9 @@ def good_allocator_with_a_queue(ctx, queue, knl, n):
     block = allocator(4 * n)
     knl(queue, (n,), None, block)
     del block
-'''
+"""
 
-SHARED_KERNEL = '''
+SHARED_KERNEL = """
 def bad_closure(ctx, program, parts, n):
     knl = program.step
 
@@ -628,7 +629,7 @@ class Good:
         with ThreadPoolExecutor(4) as pool:
             for part in parts:
                 pool.submit(self.work, part)
-'''
+"""
 
 TABLE = [
     *cases("OCL316", TEARDOWN),

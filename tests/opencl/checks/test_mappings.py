@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-AFTER_UNMAP = '''
+AFTER_UNMAP = """
 def bad_read(queue, buf, n):
     view, _ = cl.enqueue_map_buffer(queue, buf, cl.map_flags.READ, 0, (n,), np.float32)
     view.base.release(queue)
@@ -103,9 +103,9 @@ def good_shape_only(queue, buf, n):
     view, _ = cl.enqueue_map_buffer(queue, buf, cl.map_flags.READ, 0, (n,), np.float32)
     view.base.release(queue)
     return view.shape
-'''
+"""
 
-WHILE_MAPPED = '''
+WHILE_MAPPED = """
 def bad_never_unmapped(ctx, queue, n):
     program = cl.Program(ctx, SRC).build()
     buf = cl.Buffer(ctx, RW, 4 * n)
@@ -264,9 +264,9 @@ def good_mapped_in_another_branch(ctx, queue, n, look):
     else:
         program.fill(queue, (n,), None, buf)
     queue.finish()
-'''
+"""
 
-HOST_POINTER = '''
+HOST_POINTER = """
 def bad_read_after_finish(ctx, queue, n):
     host = np.ones(n, np.float32)
     program = cl.Program(ctx, SRC).build()
@@ -397,7 +397,7 @@ def good_reused_after_the_last_use(ctx, queue, n):
     queue.finish()
     host[:] = 0
     return out
-'''
+"""
 
 TABLE = [*cases("OCL204", AFTER_UNMAP), *cases("OCL205", WHILE_MAPPED), *cases("OCL207", HOST_POINTER)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-NOT_ENABLED = '''
+NOT_ENABLED = """
 def bad_plain(ctx, knl, buf, n):
     queue = cl.CommandQueue(ctx)
     event = knl(queue, (n,), None, buf)
@@ -103,9 +103,9 @@ def good_numeric_flag(ctx, knl, buf, n):
     event = knl(queue, (n,), None, buf)
     event.wait()
     return event.profile.end - event.profile.start
-'''
+"""
 
-TOO_EARLY = '''
+TOO_EARLY = """
 def bad_at_once(queue, knl, buf, n):
     event = knl(queue, (n,), None, buf)
     return event.profile.end  # expect: OCL312
@@ -195,9 +195,9 @@ def good_wait_in_a_helper(queue, knl, buf, n, settle):
     event = knl(queue, (n,), None, buf)
     settle(event)
     return event.profile.end
-'''
+"""
 
-TIMER = '''
+TIMER = """
 def bad_perf_counter(queue, knl, buf, n):
     begin = time.perf_counter()
     knl(queue, (n,), None, buf)
@@ -284,7 +284,7 @@ def good_get(queue, knl, host):
     begin = time.perf_counter()
     b = (a + 1).get()
     return time.perf_counter() - begin, b
-'''
+"""
 
 TABLE = [*cases("OCL311", NOT_ENABLED), *cases("OCL312", TOO_EARLY), *cases("OCL313", TIMER)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opencl_cases import cases, verify
 
-BLOCKING_WRITE = '''
+BLOCKING_WRITE = """
 def bad_kernel(ctx, n):
     up, run = cl.CommandQueue(ctx), cl.CommandQueue(ctx)
     program = cl.Program(ctx, SRC).build()
@@ -119,9 +119,9 @@ def good_later_blocking_read(ctx, n):
     cl.enqueue_copy(up, out, x)
     program.twice(run, (n,), None, x)
     run.finish()
-'''
+"""
 
-REDUNDANT = '''
+REDUNDANT = """
 def bad_finish_after_a_blocking_read(ctx, knl, n):
     queue = cl.CommandQueue(ctx)
     buf, out = cl.Buffer(ctx, RW, 4 * n), np.empty(n, np.float32)
@@ -224,9 +224,9 @@ def good_several_queues(ctx, knl, n):
     queue.finish()
     other.finish()
     return out
-'''
+"""
 
-POLLING = '''
+POLLING = """
 def bad_while(queue, buf, n):
     out = np.empty(n, np.float32)
     done = cl.enqueue_copy(queue, out, buf, is_blocking=False)
@@ -321,7 +321,7 @@ def good_other_information(queue, knl, buf, n):
     done = knl(queue, (n,), None, buf)
     assert done.get_info(cl.event_info.COMMAND_TYPE) != 0
     done.wait()
-'''
+"""
 
 TABLE = [*cases("OCL109", BLOCKING_WRITE), *cases("OCL110", REDUNDANT), *cases("OCL211", POLLING)]
 
