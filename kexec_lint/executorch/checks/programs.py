@@ -13,15 +13,31 @@ from kexec_lint.findings import Finding
 
 TRAINING_FLAGS = {
     "aten::native_dropout.out": (2, "a dropout that is active"),
-    "aten::_native_batch_norm_legit.out": (5, "a batch normalisation that updates its statistics"),
+    "aten::_native_batch_norm_legit.out": (
+        5,
+        "batch normalisation in training mode, which its kernel refuses (0x12)",
+    ),
     "aten::native_batch_norm.out": (5, "a batch normalisation that updates its statistics"),
 }
 """Operator → position of its `training` argument and what it means when true."""
 
+_BLOCKING = "only blocking copies are supported"
 CONSTRAINTS = {
     "aten::_fft_r2c.out": (3, False, "onesided=False is not supported yet"),
+    "aten::_softmax.out": (2, True, "half to float conversion is not supported on CPU"),
+    "aten::_log_softmax.out": (2, True, "half to float conversion is not supported on CPU"),
+    "aten::_to_copy.out": (1, True, _BLOCKING),
+    "aten::convolution_backward.out": (7, True, "a transposed convolution's gradient is not supported yet"),
+    "aten::copy.out": (2, True, _BLOCKING),
+    "aten::copy_": (2, True, _BLOCKING),
+    "dim_order_ops::_clone_dim_order.out": (1, True, _BLOCKING),
+    "dim_order_ops::_to_dim_order_copy.out": (1, True, _BLOCKING),
 }
-"""Operator → (position of a boolean argument, the value its kernel refuses, the kernel's message)."""
+"""Operator → (position of a boolean argument, the value its kernel refuses, why).
+
+From the checks at the head of each kernel: kernels/portable/cpu/op_copy.cpp, op_convolution_backward.cpp,
+util/copy_ops_util.cpp, util/activation_ops_util.cpp, kernels/optimized/cpu/op_fft_r2c.cpp of v1.4.1.
+"""
 
 # Identifier at byte 4 of a blob, by backend (backends/*/serialization; older XNNPACK blobs have no XH00 header).
 BLOB_IDS = {"XnnpackBackend": {b"XH00", b"XN00", b"XN01"}, "VulkanBackend": {b"VH00", b"VK00"}}

@@ -1,0 +1,25 @@
+"""Source models: export, lower and run them with the installed torch and executorch (extra `export`).
+
+Nothing else of the package imports torch; these modules are imported by the commands that are given a source model.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+
+class ExportError(Exception):
+    """A source model that cannot be exported, lowered or run; the message is one line and says what to do."""
+
+
+def require() -> None:
+    """Raise ExportError that names the extra where torch or executorch is not installed."""
+    missing = [name for name in ("torch", "executorch") if find_spec(name) is None]
+    if missing:
+        raise ExportError(f"a source model needs {' and '.join(missing)}: pip install 'kexec-lint[export]'")
+
+
+def one_line(error: BaseException) -> str:
+    """Return the first telling line of an error's message, with its type."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
