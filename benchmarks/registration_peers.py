@@ -18,7 +18,7 @@ from pathlib import Path
 from kexec_lint import rulebook
 
 WORKER = r"""
-import sys, warnings
+import re, sys, warnings
 warnings.simplefilter("ignore")
 import torch
 from kexec_lint.aten.dispatch import inputs
@@ -53,7 +53,9 @@ for name in found:
             torch.library.opcheck(op, tuple(real[0]), real[1])
             last = ""
         except Exception as error:
-            last = f"fails ({type(error).__name__})"
+            tests = re.findall(r"test_\w+", str(error))
+            first = str(error).strip().splitlines()[-1][:90].replace("|", "/") if str(error).strip() else ""
+            last = f"fails in {tests[0] if tests else '?'}: {first}"
         break
     if last:
         verdict = last

@@ -18,7 +18,7 @@ _REGISTERED = re.compile(
     r"(?: :: .*?)? \[ ?(?P<flags>[a-z ]*)\]$"
 )
 _ROW = re.compile(r"(?P<key>\w+): (?P<through>fallthrough )?(?:registered at )?(?P<site>.*?) \[(?P<tag>[^\]]+)\]$")
-_BUILD_ROOT = re.compile(r"^/__w/pytorch/pytorch/(build/)?|^.*/site-packages/")
+_BUILD_ROOT = re.compile(r"^(/__w)?(/pytorch)?/pytorch/(build/)?|^/__w/|^.*/site-packages/")
 
 
 class DispatchUnavailable(RuntimeError):
