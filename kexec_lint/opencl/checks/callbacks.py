@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kexec_lint.findings import Severity
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
 
@@ -44,5 +45,6 @@ def blocking_in_callback(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                 last.site,
                 "A command is enqueued in an event callback and never flushed there: nothing may ever submit it",
                 "call queue.flush() at the end of the callback",
+                severity=Severity.WARNING,
                 related=(registered,),
             )
