@@ -1007,3 +1007,46 @@ TABLE = [
 @pytest.mark.parametrize(("code", "chunk"), TABLE)
 def test_device_pair(code: str, chunk: str) -> None:
     verify(code, chunk)
+
+
+LIBRARY = """
+def bad_queue_of_the_caller(queue, program, n):
+    x, y = cl.Buffer(queue.context, RW, 4 * n), cl.Buffer(queue.context, RW, 4 * n)
+    fill, copy = cl.Program(queue.context, SRC).build().fill, cl.Program(queue.context, SRC).build().copy
+    done = fill(queue, (n,), None, x)
+    copy(queue, (n,), None, x, y)  # expect: OCL101
+    return done
+
+
+def bad_download(queue, n):
+    x, out = cl.Buffer(queue.context, RW, 4 * n), np.empty(n, np.float32)
+    cl.Program(queue.context, SRC).build().fill(queue, (n,), None, x)
+    cl.enqueue_copy(queue, out, x)  # expect: OCL101
+    return out
+
+
+def good_events_passed_on(queue, n, wait_for=None):
+    x, y = cl.Buffer(queue.context, RW, 4 * n), cl.Buffer(queue.context, RW, 4 * n)
+    program = cl.Program(queue.context, SRC).build()
+    done = program.fill(queue, (n,), None, x, wait_for=wait_for)
+    return program.copy(queue, (n,), None, x, y, wait_for=[done])
+
+
+def good_events_of_the_arrays(queue, knl, a, b):
+    done = knl(queue, a.shape, None, a.data, b.data, wait_for=a.events + b.events)
+    b.add_event(done)
+    return b
+
+
+def good_its_own_in_order_queue(ctx, n):
+    queue = cl.CommandQueue(ctx)
+    x, out = cl.Buffer(ctx, RW, 4 * n), np.empty(n, np.float32)
+    cl.Program(ctx, SRC).build().fill(queue, (n,), None, x)
+    cl.enqueue_copy(queue, out, x)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("code", "chunk"), cases("OCL101", LIBRARY, at_least=2))
+def test_library_code_for_out_of_order_queues(code: str, chunk: str) -> None:
+    verify(code, chunk, out_of_order=True)
