@@ -1,0 +1,47 @@
+"""A possible fix before it has been tried, and the register of what proposes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kexec_lint.opencl.fixes.changes import Change
+from kexec_lint.opencl.fixes.pairs import Case
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Changes that may put a finding right. `safe` as ruff means it; `first` goes before the general ones."""
+
+    message: str
+    changes: tuple[Change, ...]
+    safe: bool = True
+    first: bool = False
+
+
+Proposer = Callable[[Case], Iterator[Candidate]]
+
+PROPOSERS: dict[str, list[tuple[Proposer, int]]] = {}
+"""Code → what proposes fixes for it, and how many nodes the evidence must have for that."""
+
+
+def fixes(*codes: str, nodes: int = 2) -> Callable[[Proposer], Proposer]:
+    """Register a proposer for these codes; by default it is asked about pairs of nodes only."""
+
+    def register(function: Proposer) -> Proposer:
+        for code in codes:
+            PROPOSERS.setdefault(code, []).append((function, nodes))
+        return function
+
+    return register
+
+
+def candidates(case: Case) -> list[Candidate]:
+    """Return what could be done about a finding: what fits its rule best first, unsafe ones last."""
+    found = [
+        candidate
+        for propose, nodes in PROPOSERS.get(case.evidence.code, ())
+        if len(case.evidence.nodes) >= nodes
+        for candidate in propose(case)
+    ]
+    return sorted(found, key=lambda candidate: (not candidate.safe, not candidate.first))
