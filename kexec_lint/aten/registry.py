@@ -11,6 +11,7 @@ from kexec_lint.aten import aten
 from kexec_lint.aten.facts import (
     Call,
     Definition,
+    Event,
     FileFacts,
     Function,
     Implementation,
@@ -267,6 +268,31 @@ class Registry:
             return None
         found = self.functions(implementation.function_name, implementation.at.filename)
         return found[0] if len(found) == 1 else None
+
+    def touches_memory(self, function: Function, near: str, depth: int = 2) -> Event | None:
+        """Return the first raw access of a C++ function or of the functions of its own file that it calls."""
+        found = function.of_kind("data-pointer", "launch")
+        if found:
+            return found[0]
+        for called in self._called(function, near) if depth else ():
+            event = self.touches_memory(called, near, depth - 1)
+            if event is not None:
+                return event
+        return None
+
+    def composes(self, function: Function, near: str, depth: int = 2) -> bool:
+        """Whether a C++ function only calls ATen operators, through functions of its own file too."""
+        if function.pure:
+            return True
+        called = {f.name: f for f in self._called(function, near)}
+        names = [n for n in function.calls if not n.isupper() and n not in ("assert", "defined")]
+        return depth > 0 and all(n in called and self.composes(called[n], near, depth - 1) for n in names)
+
+    def _called(self, function: Function, near: str) -> Iterator[Function]:
+        for name in function.calls:
+            found = self.functions(name, near)
+            if len(found) == 1 and found[0] is not function:
+                yield found[0]
 
     @cached_property
     def loads_anything(self) -> bool:

@@ -38,7 +38,7 @@ def _without_kernel(registry: Registry, language: str) -> Iterator[Report]:
             continue  # its kernel may be in the loaded library
         called = [c for c in operator.calls if not c.guarded]
         whole = space in registry.owned
-        if not whole and not called:
+        if not whole and not called and not _has_siblings(registry, operator):
             continue
         yield Report(
             definition.at,
@@ -50,6 +50,17 @@ def _without_kernel(registry: Registry, language: str) -> Iterator[Report]:
             "error" if whole else None,
             operator.name,
         )
+
+
+def _has_siblings(registry: Registry, operator: Operator) -> bool:
+    """Whether the file that defines it gives kernels to other operators of the namespace: one was forgotten."""
+    where = operator.definitions[0].at.filename
+    return any(
+        role_of(i) == "kernel" and i.at.filename == where and i.raw != "default"
+        for other in registry.operators.values()
+        if other is not operator and other.namespace == operator.namespace and other.definitions
+        for i in other.implementations
+    )
 
 
 def _imports_extension(registry: Registry, definition: Definition) -> bool:
@@ -249,11 +260,17 @@ def _block_of(blocks: list[LibraryObject], row: int) -> LibraryObject | None:
 def bad_key(registry: Registry) -> Iterator[Report]:
     """A dispatch key or a device type that PyTorch does not parse."""
     known = {k.lower(): k for k in aten.dispatch_keys()}
+    for library in registry.libraries():
+        key = library.key
+        wrong = key not in aten.dispatch_keys() and not key.isupper() and key.lower() in known
+        if library.language == "c++" and wrong:
+            yield Report(library.at, f"'{key}' is no dispatch key", f"write {known[key.lower()]}")
     for operator in registry.operators.values():
         for implementation in operator.implementations:
             key = implementation.key
             if implementation.language == "c++":
-                if key not in aten.dispatch_keys() and key.lower() in known and not key.isupper():
+                in_block = implementation.kind == "IMPL"  # said once, at the block
+                if not in_block and key not in aten.dispatch_keys() and key.lower() in known and not key.isupper():
                     yield Report(
                         implementation.at,
                         f"'{key}' is no dispatch key",
@@ -353,9 +370,12 @@ def implicit_composite(registry: Registry) -> Iterator[Report]:
                 schema = operator.schema
                 if schema is not None and not any(a.type.base == "Tensor" for a in schema.arguments):
                     continue
-                uses_data = function is not None and function.of_kind("data-pointer", "launch")
-                if uses_data or not (clash or others):
-                    continue  # ATN204 has the first; alone, m.def(schema, fn) is how a composite is written
+                near = implementation.at.filename
+                if function is not None and registry.touches_memory(function, near):
+                    continue  # ATN204
+                opaque = function is not None and not registry.composes(function, near)
+                if not (clash or others or opaque):
+                    continue  # m.def(schema, fn) is how a composite is written
             yield Report(
                 implementation.at,
                 f"'{operator.name}' is registered without a dispatch key: it becomes "

@@ -174,9 +174,9 @@ def function_in_kernel(registry: Registry) -> Iterator[Report]:
 
 
 def _device_kernels(operator: Operator) -> Iterator[tuple[Implementation, Function]]:
-    for implementation, function in python_kernels(operator):
-        key = implementation.key
-        if role_of(implementation) != "kernel":
+    for implementation in operator.implementations:
+        function, key = implementation.function, implementation.key
+        if implementation.language != "python" or function is None or role_of(implementation) != "kernel":
             continue
         if key in aten.BACKEND_KEYS or (key == "CompositeExplicitAutograd" and operator.is_custom):
             yield implementation, function

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kexec_lint.aten.checks import Report, check
-from kexec_lint.aten.facts import Event, Function, Implementation, Parameter
+from kexec_lint.aten.facts import Function, Implementation, Parameter
 from kexec_lint.aten.registry import Operator, Registry, base_type, role_of
 from kexec_lint.aten.schema import Argument, Schema
 from kexec_lint.findings import Location, Related
@@ -51,7 +51,7 @@ def composite_touches_memory(registry: Registry) -> Iterator[Report]:
             if implementation.language != "c++" or implementation.key or implementation.via != "m.def":
                 continue
             function = registry.function_of(implementation)
-            event = _touches(registry, function, implementation.at.filename) if function is not None else None
+            event = registry.touches_memory(function, implementation.at.filename) if function is not None else None
             if event is None:
                 continue
             what = "launches a kernel" if event.kind == "launch" else "takes a raw data pointer"
@@ -65,21 +65,6 @@ def composite_touches_memory(registry: Registry) -> Iterator[Report]:
                 related=(Related("here", event.at),),
                 operator=operator.name,
             )
-
-
-def _touches(registry: Registry, function: Function, near: str, depth: int = 2) -> Event | None:
-    """Return the first raw access of a function or of the functions of its own file that it calls."""
-    found = function.of_kind("data-pointer", "launch")
-    if found:
-        return found[0]
-    if depth:
-        for name in function.calls:
-            called = registry.functions(name, near)
-            if len(called) == 1 and called[0] is not function:
-                event = _touches(registry, called[0], near, depth - 1)
-                if event is not None:
-                    return event
-    return None
 
 
 @check("ATN205")

@@ -95,9 +95,19 @@ def walk(node: Node, *kinds: str) -> Iterator[Node]:
 
 
 CONTAINERS = frozenset(
-    ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification", "template_declaration",
-     "preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "ERROR")
-)  # fmt: skip
+    (
+        "translation_unit",
+        "namespace_definition",
+        "declaration_list",
+        "linkage_specification",
+        "template_declaration",
+        "preproc_if",
+        "preproc_ifdef",
+        "preproc_else",
+        "preproc_elif",
+        "ERROR",
+    )
+)
 
 
 def functions(node: Node) -> Iterator[Node]:

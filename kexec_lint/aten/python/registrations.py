@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from kexec_lint.aten import aten
-from kexec_lint.aten.facts import Definition, FileBuilder, Function, Implementation, Problem
+from kexec_lint.aten.facts import Definition, Event, FileBuilder, Function, Implementation, Problem
 from kexec_lint.aten.python.kernels import read_function
 from kexec_lint.aten.python.libraries import Libraries, Library
 from kexec_lint.aten.python.module import Module, Scope, argument
@@ -421,6 +421,7 @@ class Registrations:
         name: str | None = None
         if isinstance(node, str):
             name = node
+            function = self._applied_function(node, call)
         elif node is not None:
             function = self.function(node)
             name = function.name
@@ -463,6 +464,15 @@ class Registrations:
                     library.kind if library else "",
                 )
             )
+
+    def _applied_function(self, name: str, call: ast.expr) -> Function | None:
+        """Return the facts of `X.apply` of an autograd.Function, given as a kernel; None for any other name."""
+        owner, _, method = name.rpartition(".")
+        definition = self.module.classes.get(owner) if method == "apply" else None
+        if definition is None or "torch.autograd.Function" not in map(self.module.dotted, definition.bases):
+            return None
+        at = self.module.at(call)
+        return Function(name, at, events=(Event("applies-function", at, owner, name),), opaque=True)
 
     def _site(self, call: ast.AST) -> ast.AST:
         """Return the statement whose guard counts: the decorated function for a decorator."""

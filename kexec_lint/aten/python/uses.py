@@ -20,6 +20,7 @@ COMPILERS = (
     "torch._export.aot_compile",
     "torch.fx.experimental.proxy_tensor.make_fx",
     "torch.export.draft_export",
+    "torch._dynamo.export",
 )
 DEVICE_TESTS = (
     "is_cuda",
@@ -293,6 +294,8 @@ def _compiled_functions(module: Module) -> frozenset[str]:
     module."""
     roots: set[str] = set()
     for call in module.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "compile":  # nn.Module.compile()
+            roots |= _names(module, call.func.value) & set(module.classes)
         if module.dotted(call.func) not in COMPILERS:
             continue
         parent = module.parents.get(call)

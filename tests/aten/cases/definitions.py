@@ -220,3 +220,14 @@ lib.impl("relu", lambda a: a, "Meta")
 @torch.library.impl("aten::sin", "cuda")  # expect: ATN124
 def sin(x):
     return x.cos()
+# case: one of several fragments was forgotten
+import torch
+torch.library.define("m1::f", "(Tensor x) -> Tensor")
+torch.library.define("m1::g", "(Tensor x) -> Tensor")  # expect: ATN101
+@torch.library.impl("m1::f", "cpu")
+def f(x):
+    return x + 1
+# case: a file of definitions only
+import torch
+torch.library.define("m1::f", "(Tensor x) -> Tensor")
+torch.library.define("m1::g", "(Tensor x) -> Tensor")

@@ -327,3 +327,16 @@ def g(n):
     y = torch.ones(n)
     y.copy_(x)
     return y
+# case: apply given as the kernel
+import torch
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + 1
+    @staticmethod
+    def backward(ctx, g):
+        return g
+lib = torch.library.Library("m1", "DEF")
+lib.define("f(Tensor x) -> Tensor")
+lib.impl("f", F.apply, "CPU")  # expect: ATN127
+lib.impl("f", F.apply, "Autograd")

@@ -251,3 +251,21 @@ TORCH_LIBRARY_IMPL(m1, CPU, m) {
   m.impl("m1::h", &f);
 }
 static auto registry = torch::RegisterOperators("m2::f", &f);
+// case: a key in another spelling
+#include <torch/library.h>
+at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor"); }
+TORCH_LIBRARY_IMPL(m1, Cpu, m) { m.impl("f", &f); }  // expect: ATN115
+TORCH_LIBRARY_IMPL(m1, MY_KEY, m) { m.impl("f", &f); }
+// case: composites and what only looks like one
+#include <torch/library.h>
+at::Tensor helper(const at::Tensor& x) { return at::relu(x) * 2; }
+at::Tensor a(const at::Tensor& x) { TORCH_CHECK(x.dim() == 2); return helper(x).sum(); }
+at::Tensor b(const at::Tensor& x) { return vendor_run(x); }
+at::Tensor c(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) {
+  m.def("a(Tensor x) -> Tensor", &a);
+  m.def("b(Tensor x) -> Tensor", &b);  // expect: ATN118
+  m.def("c(Tensor x) -> Tensor", &c);  // expect: ATN118
+}
+TORCH_LIBRARY_IMPL(m1, Meta, m) { m.impl("c", &c); }
