@@ -11,7 +11,8 @@ from dataclasses import asdict
 import click
 
 from kexec_lint.cli import Failure
-from kexec_lint.cli.check import _codes, _formats, _write
+from kexec_lint.cli.check import _codes, _formats, _write, _write_file
+from kexec_lint.engine.check import Report
 from kexec_lint.findings import Finding
 from kexec_lint.verify import VerifyError
 
@@ -141,3 +142,105 @@ def summary(findings: Sequence[Finding]) -> str:
         f"{device}: {', '.join(f'{count} {word}' for word, count in sorted(line.items()))}."
         for device, line in counts.items()
     )
+
+
+class _Run(click.Command):
+    """`--gate` alone means `--gate=each`; what follows it is the program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give `--gate` its value."""
+        return super().parse_args(ctx, ["--gate=each" if word == "--gate" else word for word in args])
+
+
+@command.command(
+    "run", cls=_Run, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
+@click.option("--gate", "gates", metavar="[=together]", help="Run again for each unordered pair, one side held.")
+@click.option("--force-out-of-order", is_flag=True, help="Make every queue of the program out-of-order.")
+@click.option("--serialize", is_flag=True, help="Run again with every command after the one before.")
+@click.option("--deadline", type=click.FloatRange(0.05, 60), default=1.0, metavar="SECONDS", help="Of a gate. [1]")
+@click.option("--timeline", metavar="FILE", help="Draw what ran: FILE.html, .svg or .json (for Perfetto).")
+@click.option("--confidence", type=click.Choice(("certain", "likely", "possible")), default="likely")
+@click.option("--output-format", multiple=True, callback=_formats, metavar="FORMAT[:FILE]", help=FORMATS_HELP)
+@click.option("--output-file", metavar="FILE", help="Write the report here instead of standard error.")
+@click.option("--quiet", "-q", is_flag=True, help="Findings only, no summary.")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS…] | -- COMMAND [ARGS…]")
+@click.pass_context
+def run_command(
+    ctx: click.Context,
+    module: str | None,
+    gates: str | None,
+    force_out_of_order: bool,
+    serialize: bool,
+    deadline: float,
+    timeline: str | None,
+    confidence: str,
+    output_format: list[tuple[str, str | None]],
+    output_file: str | None,
+    quiet: bool,
+    words: tuple[str, ...],
+) -> None:
+    """Run a PyOpenCL program, report every unordered conflict in what it did.
+
+    The program's output and exit code are its own; the report goes to standard error. When the program ends with
+    0, the exit code is 1 if there are findings.
+    """
+    from kexec_lint.verify import experiments, run, verdicts
+    from kexec_lint.verify import timeline as drawing
+    from kexec_lint.verify.recorder.recorder import Experiment
+
+    if gates not in (None, "each", "together"):
+        raise click.BadParameter("--gate takes no value but =together")
+    if timeline is not None and not timeline.endswith(drawing.SUFFIXES):
+        raise click.BadParameter(f"--timeline {timeline}: one of {', '.join(drawing.SUFFIXES)}")
+    try:
+        what = run.program(words, module)
+        compare = experiments.CONTENTS if serialize else None
+        experiment = Experiment(force_out_of_order, profile=timeline is not None, contents=compare)
+        seen = run.execute(what, experiment)
+        pairs = run.judge(seen.trace, confidence)
+        report = Report([pair.finding for pair in pairs], files=len({p.finding.location.filename for p in pairs}))
+        report.notes = [f"verify run: {note}" for note in seen.trace.notes]
+        if (gates and pairs) or serialize:
+            reference = experiments.ordered(what, seen, experiment, deadline)
+            if serialize:
+                report.notes.append(experiments.serialize(seen, reference))
+            if gates and pairs:
+                said = experiments.gate(what, seen, pairs, experiment, reference, deadline, gates == "together")
+                report.findings = [
+                    verdicts.attach(pair.finding, [verdict]) for pair, verdict in zip(pairs, said, strict=True)
+                ]
+        if timeline is not None:
+            drawing.write(timeline, seen.trace, pairs)
+    except VerifyError as error:
+        raise Failure(str(error)) from None
+    for line in report.notes:
+        click.echo(line, err=True)
+    _write_run(report, output_format, output_file, quiet, len(seen.trace.commands))
+    ctx.exit(seen.code if seen.code > 0 else 128 - seen.code if seen.code else 1 if report.findings else 0)
+
+
+def _write_run(
+    report: Report, formats: list[tuple[str, str | None]], file: str | None, quiet: bool, commands: int
+) -> None:
+    """Write the report of a run: on standard error, so that the program's output stays its own."""
+    from kexec_lint.report import Context, render
+
+    start = os.getcwd()
+    for name, target in formats:
+        if target is not None:
+            _write_file(target, render(name, report, Context(start)))
+    main = next((name for name, target in formats if target is None), "full")
+    text = render(main, report, Context(start)) if report.findings or main not in ("full", "concise") else ""
+    if file is not None:
+        _write_file(file, text)
+    elif text and not (formats and all(target is not None for _, target in formats)):
+        click.echo(text, nl=False, err=True)
+    if not quiet:
+        count = len(report.findings)
+        click.echo(
+            f"verify run: {commands} command{'s' if commands != 1 else ''}, {count} finding"
+            f"{'s' if count != 1 else ''}.",
+            err=True,
+        )

@@ -268,8 +268,7 @@ def _command_step(builder: _Builder, node: g.Command, line: int) -> Step:
                 builder.users.append(event)
             users.append(builder.users.index(event))
         elif event.command is not None and builder.graph.holds(event.command):
-            if event.command.index in builder.step_of:
-                waits.append(builder.step_of[event.command.index])
+            waits += [builder.step_of[n] for n in (event.command.index,) if n in builder.step_of]
     operands = [_operand(builder, access) for access in node.accesses if access.role != "mapping"]
     op, operands = _shape(builder, node, operands)
     spec = _author_kernel(builder, node) if op == "kernel" else None

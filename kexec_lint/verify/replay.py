@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kexec_lint.engine.check import LIMIT
@@ -133,14 +133,19 @@ def play(plan: Plan, device: dict[str, Any], player: Player, deadline: float) ->
     """Play a plan; where the author's kernels fail, once more with stand-ins."""
     job = {"op": "play", "device": device["index"], "plan": plan.data(), "deadline": deadline}
     first = _ask(job, player, deadline)
+    if first.kernels != "author" and first.order != "refused":
+        return first
+    if first.order == "later-first" and not first.differences:
+        # The author's kernels may compute the same from other values; ones that cannot show what went wrong.
+        shown = _ask({**job, "stand_in": True}, player, deadline)
+        if shown.order == "later-first" and shown.differences:
+            return replace(shown, detail="with stand-in kernels; the author's gave the same values this time")
     if first.order != "refused" or all(step.kernel is None for step in plan.steps):
         return first
     second = _ask({**job, "stand_in": True}, player, deadline)
     because = f"the author's kernels could not run with made-up arguments ({first.detail})"
     detail = "; ".join(filter(None, [second.detail, because]))
-    return Outcome(
-        second.order, detail, second.earlier_status, second.later_status, second.differences, second.kernels
-    )
+    return replace(second, detail=detail)
 
 
 def _ask(job: dict[str, Any], player: Player, deadline: float) -> Outcome:

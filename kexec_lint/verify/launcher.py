@@ -1,0 +1,92 @@
+"""Runs a program as Python would, with PyOpenCL recorded: `python -m kexec_lint.verify.launcher JOB -- …`.
+
+The program's output, exceptions and exit code are its own: this module shows in no traceback.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import runpy
+import sys
+from types import ModuleType, TracebackType
+from typing import Any
+
+
+def main() -> None:
+    """Set up the recorder and run the program named in the job (JSON)."""
+    job = json.loads(sys.argv[1])
+    _prepare(job)
+    try:
+        _execute(job)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        error.__traceback__ = _theirs(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        if isinstance(error, KeyboardInterrupt):
+            sys.exit(130)
+        sys.exit(1)
+
+
+def _prepare(job: dict[str, Any]) -> None:
+    """Import PyOpenCL, wrap it, and see to it that the records are written whatever happens."""
+    import numpy as np
+    import pyopencl as cl
+
+    from kexec_lint.verify.recorder.patches import install
+    from kexec_lint.verify.recorder.recorder import Experiment, Recorder
+    from kexec_lint.verify.recorder.sites import Sites
+    from kexec_lint.verify.recorder.stream import Writer
+
+    for name in ("array", "tools", "elementwise"):
+        __import__(f"pyopencl.{name}")
+    writer = Writer(job["records"])
+    sites = Sites(
+        writer, os.path.dirname(os.path.abspath(cl.__file__)), os.path.dirname(os.path.abspath(__file__))
+    )
+    asked = dict(job["experiment"])
+    asked["gates"] = tuple(tuple(pair) for pair in asked.get("gates", ()))
+    recorder = Recorder(cl, np, writer, sites, Experiment(**asked))
+    install(recorder)
+    atexit.register(recorder.close)
+    leave = os._exit
+
+    def _exit(status: int) -> Any:
+        recorder.close()
+        leave(status)
+
+    os._exit = _exit
+
+
+def _execute(job: dict[str, Any]) -> None:
+    """Run a script or a module as `__main__`."""
+    sys.argv = list(job["argv"])
+    if job["module"]:
+        sys.path[0] = os.getcwd()
+        runpy.run_module(job["module"], run_name="__main__", alter_sys=True)
+        return
+    script = job["script"]
+    sys.path[0] = os.path.dirname(os.path.abspath(script))
+    module = ModuleType("__main__")
+    module.__file__ = script
+    module.__builtins__ = __builtins__  # type: ignore[attr-defined]
+    sys.modules["__main__"] = module
+    with open(script, "rb") as file:
+        code = compile(file.read(), script, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+def _theirs(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that is the program's."""
+    while traceback is not None and (
+        traceback.tb_frame.f_code.co_filename == __file__
+        or traceback.tb_frame.f_code.co_filename.startswith("<frozen")
+    ):
+        traceback = traceback.tb_next
+    return traceback
+
+
+if __name__ == "__main__":
+    main()

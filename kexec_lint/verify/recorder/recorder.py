@@ -1,0 +1,332 @@
+"""The recorder in the program's process: notes calls, and changes them where an experiment asks for it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kexec_lint.verify.recorder.gates import Gate, Gates
+from kexec_lint.verify.recorder.objects import Objects
+from kexec_lint.verify.recorder.sites import Sites
+from kexec_lint.verify.recorder.stream import Writer
+
+MOST = 200_000
+"""Commands after which recording stops: the file has then about 50 MB."""
+
+KEPT = 256 * 1024 * 1024
+"""Bytes of memory objects and downloads that an experiment keeps for comparison."""
+
+
+class Call(NamedTuple):
+    """An intercepted call; `wait_at` and `block_at` are the positions of `wait_for` and `is_blocking`."""
+
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    wait_at: int | None
+    block_at: int | None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a run changes. `gates` are (ordinal of the earlier command, ordinal of the later one)."""
+
+    out_of_order: bool = False
+    serialize: bool = False
+    profile: bool = False
+    contents: str | None = None
+    gates: tuple[tuple[int, int], ...] = ()
+    deadline: float = 1.0
+
+
+class _Life:
+    """Sits on a NannyEvent: when the event dies, PyOpenCL's destructor waits for the command."""
+
+    __slots__ = ("number", "recorder")
+
+    def __init__(self, recorder: Recorder, number: int) -> None:
+        self.recorder, self.number = recorder, number
+
+    def __del__(self) -> None:
+        recorder = self.recorder
+        if not recorder.off():
+            recorder.host("wait", 0, (self.number,), "dropped", time.perf_counter_ns())
+
+
+@dataclass
+class Recorder:
+    """State of the recording."""
+
+    cl: Any
+    np: Any
+    writer: Writer
+    sites: Sites
+    experiment: Experiment = field(default_factory=Experiment)
+
+    def __post_init__(self) -> None:
+        self.objects = Objects(self.cl, self.np, self.writer, self.keep)
+        self.pid = os.getpid()
+        self.closed = False
+        self.ordinal = 0
+        self.last = 0
+        self.svm_maps: dict[int, tuple[int, bool]] = {}
+        self.previous: dict[int, Any] = {}
+        self.queues: list[Any] = []
+        self.memories: list[Any] = []
+        self.downloads: list[Any] = []
+        self.kept = 0
+        self.profiled: list[tuple[int, Any]] = []
+        self.busy = threading.local()
+        pointers = (getattr(self.cl, name, None) for name in ("MemoryObjectHolder", "SVMPointer"))
+        self.memory_types = tuple(kind for kind in pointers if kind is not None)
+        self.gates = Gates(self.cl, [Gate(*pair) for pair in self.experiment.gates], self.experiment.deadline)
+        self.changes = bool(self.experiment.serialize or self.experiment.gates)
+
+    def off(self) -> bool:
+        """Return whether nothing is recorded: after the end, in a fork, in what the recorder itself does."""
+        return self.closed or os.getpid() != self.pid or getattr(self.busy, "yes", False)
+
+    # --- commands ---------------------------------------------------------------------------------------------
+
+    def issue(
+        self,
+        call: Call,
+        kind: str,
+        what: str,
+        bound: dict[str, Any],
+        operands: tuple[Any, ...],
+        blocking: bool,
+        text: str | None = None,
+        mapping: tuple[bool, bool] | None = None,
+        of: int = 0,
+    ) -> Any:
+        """Enqueue a command and note it. Whatever the call raises, the program sees."""
+        site, through = self.sites.take(3)
+        queue = bound["queue"]
+        waits = bound.get("wait_for")
+        args, kwargs = call.args, call.kwargs
+        if waits is not None and not isinstance(waits, (list, tuple)):
+            waits = list(waits)
+            args, kwargs = _with(args, kwargs, call.wait_at, "wait_for", waits)
+        listed = None if waits is None else self.numbers(waits)
+        self.ordinal += 1
+        ordinal = self.ordinal
+        begin = time.perf_counter_ns()
+        if self.changes:
+            result = self._changed(call, args, kwargs, queue, waits, blocking, ordinal)
+        else:
+            result = call.function(*args, **kwargs)
+        end = time.perf_counter_ns()
+        event = result[1] if isinstance(result, tuple) else result
+        number = self.last = self.objects.next()
+        nanny = False
+        if event is not None:
+            self.objects.events[event.int_ptr] = number
+            nanny = type(event) is self.cl.NannyEvent
+            if nanny and not blocking:
+                event._kexec_lint_life = _Life(self, number)
+            if self.experiment.profile:
+                self.profiled.append((number, self.cl.Event.from_int_ptr(event.int_ptr)))
+        source = self.objects.source(text) if text is not None else 0
+        flags = (blocking, nanny, through, listed is not None, mapping, of, ordinal)
+        shape = bound.get("global_work_size")
+        launch = (
+            (source, tuple(int(n) for n in shape) if shape else (), len(operands)) if kind == "kernel" else None
+        )
+        self.writer.put(
+            (
+                "C",
+                number,
+                kind,
+                what,
+                self.objects.queue(queue),
+                site,
+                listed or (),
+                operands,
+                flags,
+                launch,
+                threading.get_ident(),
+                begin,
+                end,
+            )
+        )
+        if blocking:
+            self.host("wait", 0, (number,), "blocking", begin, site)
+        if ordinal >= MOST:
+            self.writer.put(("X", f"recording stopped after {MOST} commands"))
+            self.close()
+        return result
+
+    def _changed(
+        self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: int
+    ) -> Any:
+        """Make the call as an experiment wants it: chained to the one before, or held by a gate."""
+        more = list(waits or ())
+        if self.experiment.serialize and call.wait_at is not None:
+            previous = self.previous.get(queue.context.int_ptr)
+            more += [previous] if previous is not None else []
+        gate = self.gates.gate_for(ordinal)
+        if gate is not None and not blocking and call.wait_at is not None:
+            self.busy.yes = True
+            try:
+                more.append(gate.shut(self.cl, queue.context, ordinal))
+            finally:
+                self.busy.yes = False
+        if len(more) != len(waits or ()):
+            args, kwargs = _with(args, kwargs, call.wait_at, "wait_for", more)
+        gated = self.gates.any_shut()
+        if gated and blocking and call.block_at is not None:
+            args, kwargs = _with(args, kwargs, call.block_at, "is_blocking", False)
+        result = call.function(*args, **kwargs)
+        event = result[1] if isinstance(result, tuple) else result
+        if event is None:
+            return result
+        if self.experiment.serialize:
+            self.previous[queue.context.int_ptr] = self.cl.Event.from_int_ptr(event.int_ptr)
+        if gated:
+            self.busy.yes = True
+            try:
+                self.gates.enqueued(ordinal, event, queue)
+                if blocking:
+                    self.gates.wait(lambda: event.command_execution_status <= 0)
+            finally:
+                self.busy.yes = False
+        return result
+
+    def queue_properties(self, properties: Any) -> Any:
+        """Return the properties with which a queue is made."""
+        kinds = self.cl.command_queue_properties
+        more = kinds.OUT_OF_ORDER_EXEC_MODE_ENABLE if self.experiment.out_of_order else 0
+        more |= kinds.PROFILING_ENABLE if self.experiment.profile else 0
+        if not more:
+            return 0 if properties is None else properties
+        if isinstance(properties, (list, tuple)):
+            pairs = list(properties)
+            key = self.cl.queue_properties.PROPERTIES
+            for index in range(0, len(pairs) - 1, 2):
+                if pairs[index] == key:
+                    pairs[index + 1] |= more
+                    return pairs
+            end = pairs[-1:] if len(pairs) % 2 else []
+            return [*pairs[: len(pairs) - len(end)], key, more, *end]
+        return (properties or 0) | more
+
+    # --- the host ---------------------------------------------------------------------------------------------
+
+    def numbers(self, events: Sequence[Any]) -> tuple[int, ...]:
+        """Return the numbers of events; those of user events begin here, 0 is one of unknown origin."""
+        known = self.objects.events
+        numbers = []
+        for event in events:
+            number = known.get(event.int_ptr, 0)
+            if not number and isinstance(event, self.cl.UserEvent):
+                number = known[event.int_ptr] = self.objects.next()
+                self.writer.put(("U", number))
+            numbers.append(number)
+        return tuple(numbers)
+
+    def before_wait(self, events: Sequence[Any], queue: Any) -> None:
+        """While a gate is shut, wait with open eyes: a driver's wait could never end."""
+        if not self.changes or not self.gates.any_shut():
+            return
+        self.busy.yes = True
+        try:
+            if queue is not None:
+                events = [self.cl.enqueue_marker(queue)]
+                queue.flush()
+            self.gates.wait(lambda: all(event.command_execution_status <= 0 for event in events))
+        finally:
+            self.busy.yes = False
+
+    def host(
+        self, kind: str, queue: int, events: tuple[int, ...], what: str, begin: int, site: Any = None
+    ) -> None:
+        """Note something that the host did."""
+        if site is None:
+            site = self.sites.take(3)[0]
+        self.writer.put(
+            ("H", kind, queue, events, site, what, threading.get_ident(), begin, time.perf_counter_ns())
+        )
+
+    # --- contents ---------------------------------------------------------------------------------------------
+
+    def keep(self, thing: Any) -> None:
+        """Hold a queue or memory object that is met first until the end, if contents are compared."""
+        if not self.experiment.contents:
+            return
+        if isinstance(thing, self.cl._cl.CommandQueue):
+            self.queues.append(thing)
+        elif self.kept + (thing.size or 0) < KEPT:
+            self.kept += thing.size or 0
+            self.memories.append(thing)
+
+    def download(self, array: Any) -> None:
+        """Hold the target of a download until the end, if contents are compared."""
+        size = getattr(array, "nbytes", 0)
+        if self.experiment.contents and self.kept + size < KEPT:
+            self.kept += size
+            self.downloads.append(array)
+
+    def close(self) -> None:
+        """Stop: open every gate, write contents, times and what waits. May be called more than once."""
+        if self.closed or os.getpid() != self.pid:
+            return
+        self.gates.open_all("the program ended first")
+        self.closed = True
+        try:
+            if self.experiment.contents:
+                self._write_contents(self.experiment.contents)
+            for number, event in self.profiled:
+                try:
+                    event.wait()
+                    times = event.profile
+                    self.writer.put(("P", number, times.queued, times.submit, times.start, times.end))
+                except Exception:
+                    continue  # markers of some drivers have no times
+        finally:
+            for gate in self.gates.all:
+                self.writer.put(("G", gate.earlier, gate.later, gate.result, gate.detail))
+            self.writer.flush()
+
+    def _write_contents(self, file: str) -> None:
+        np = self.np
+        found: dict[str, Any] = {}
+        for queue in self.queues:
+            try:
+                queue.finish()
+            except Exception:
+                continue  # the program closed or broke it
+        for index, memory in enumerate(self.memories):
+            queue = next((q for q in self.queues if _usable(q, memory)), None)
+            if queue is None or not isinstance(memory, self.cl.Buffer):
+                continue
+            array = np.empty(memory.size, np.uint8)
+            try:
+                self.cl.enqueue_copy(queue, array, memory)
+            except Exception:
+                continue  # it was released
+            found[f"m{index}"] = array
+        for index, array in enumerate(self.downloads):
+            with_bytes = np.ascontiguousarray(np.asarray(array))
+            found[f"d{index}"] = with_bytes
+        np.savez(file, **found)
+
+
+def _usable(queue: Any, memory: Any) -> bool:
+    try:
+        return bool(queue.context == memory.context)
+    except Exception:
+        return False
+
+
+def _with(
+    args: tuple[Any, ...], kwargs: dict[str, Any], at: int | None, name: str, value: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with another value for one parameter."""
+    if at is not None and at < len(args):
+        return (*args[:at], value, *args[at + 1 :]), kwargs
+    return args, {**kwargs, name: value}

@@ -1,0 +1,62 @@
+"""The file of records: marshalled tuples, written in blocks, the first element of each names its kind.
+
+("L", number, path, function, row, column, end row, end column): a place, columns in UTF-8 bytes or -1
+("Q", queue, out of order, profiling, context, device)
+("M", memory, kind, bytes, access, parent, origin)
+("S", number, text): an OpenCL C source
+("C", event, kind, what, queue, site, waits, operands, flags, launch, thread, begin, end)
+("H", kind, queue, events, site, what, thread, begin, end)
+("U", event): a user event
+("G", ordinal of the earlier, of the later command, result, detail): a gate
+("P", event, queued, submitted, started, ended): device times in nanoseconds
+("X", text): why recording stopped
+
+A site is a tuple of (activation, place number), outermost first; times are host nanoseconds.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+BLOCK = 2000
+"""Records that wait for writing."""
+
+
+class Writer:
+    """Appends records to a file. A process forked from this one writes nothing."""
+
+    def __init__(self, file: str) -> None:
+        self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self.pending: list[tuple[Any, ...]] = []
+
+    def put(self, record: tuple[Any, ...]) -> None:
+        """Add a record."""
+        self.pending.append(record)
+        if len(self.pending) >= BLOCK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if os.getpid() != self._pid:
+            return
+        with self._lock:
+            block, self.pending = self.pending, []
+            if block:
+                data = marshal.dumps(block, 2)
+                os.write(self._file, len(data).to_bytes(8, "little") + data)
+
+
+def read(file: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the records of a file; a last block that was cut off is left out."""
+    with open(file, "rb") as opened:
+        while len(head := opened.read(8)) == 8:
+            data = opened.read(int.from_bytes(head, "little"))
+            if len(data) < int.from_bytes(head, "little"):
+                return
+            yield from marshal.loads(data)
