@@ -150,8 +150,11 @@ FUNCTIONS: dict[str, CallModel] = {
     "clCreateSamplerWithProperties": row("sampler", params="context properties err"),
     "clRetainMemObject": row("nothing", params="mem"),
     "clReleaseMemObject": row("release_memory", params="mem"),
-    "clReleaseContext": row("release_context", params="context"),
-    "clReleaseCommandQueue": row("release_queue", params="queue"),
+    "clReleaseKernel": row("give_back", params="kernel"),
+    "clReleaseProgram": row("give_back", params="program"),
+    "clReleaseSampler": row("give_back", params="sampler"),
+    "clReleaseContext": row("give_back", params="context"),
+    "clReleaseCommandQueue": row("give_back", params="queue"),
     # shared virtual memory
     "clSVMAlloc": row("svm_alloc", params="context flags size alignment"),
     "clSVMFree": row("svm_free_now", params="context svm"),
@@ -208,11 +211,8 @@ FUNCTIONS: dict[str, CallModel] = {
             "clRetainContext",
             "clRetainCommandQueue",
             "clRetainKernel",
-            "clReleaseKernel",
             "clRetainProgram",
-            "clReleaseProgram",
             "clRetainSampler",
-            "clReleaseSampler",
             "clReleaseSemaphoreKHR",
             "clUnloadCompiler",
             "clUnloadPlatformCompiler",
@@ -261,6 +261,26 @@ CONSTANTS: dict[str, object] = {
     },
 }
 """Constants of the API. A flag is the set of its name, so that `|` joins flags; the names are those without prefix."""
+
+STATUS = frozenset(
+    name
+    for name, model in FUNCTIONS.items()
+    if model.does
+    in (
+        "command",
+        "launch",
+        "unmap",
+        "svm_map",
+        "svm_free",
+        "run",
+        "finish",
+        "wait",
+        "build",
+        "set_arg",
+        "set_status",
+    )
+)
+"""Calls that return a status which says whether anything happens at all."""
 
 TRIGGERS = frozenset(
     name

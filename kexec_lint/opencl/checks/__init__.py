@@ -24,6 +24,9 @@ MODULES = (
     "nanny",
     "kernel_sharing",
     "remarks",
+    "command_buffers",
+    "semaphores",
+    "releases",
 )
 """The rule families, in the order of their codes."""
 

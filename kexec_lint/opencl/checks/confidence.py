@@ -19,6 +19,8 @@ def judge(graph: g.EnqueueGraph, conflict: g.Conflict) -> Confidence | None:
         return Confidence.POSSIBLE
     level = Confidence.CERTAIN if first.certain and second.certain else Confidence.LIKELY
     if isinstance(earlier, g.Command) and isinstance(later, g.Command):
+        if earlier.kernel_object is later.kernel_object and earlier.kind == later.kind == "library":
+            return None  # two runs of one command buffer: OCL111
         kernels = _kernel_pair(earlier, later, first, second, conflict.hazard)
         if kernels is None:
             return None

@@ -9,7 +9,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
 
 
-@check("OCL304", "OCL305", "OCL306", "OCL307", "OCL308", "OCL317", "OCL507")
+@check("OCL304", "OCL305", "OCL306", "OCL307", "OCL308", "OCL314", "OCL317", "OCL507")
 def remarks(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield the remarks of a graph."""
     for remark in graph.remarks:

@@ -35,7 +35,8 @@ _SCOPES = frozenset(
     ["namespace_definition", "linkage_specification", "template_declaration", "declaration_list", "ERROR"]
 )
 _CONDITIONS = frozenset(["preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"])
-_LOOSE = frozenset(STATEMENTS) - {"declaration", "function_definition", "class_specifier", "struct_specifier"}
+_DEFINITIONS = frozenset(["declaration", "function_definition", "class_specifier", "struct_specifier"])
+_LOOSE = frozenset(STATEMENTS) - _DEFINITIONS - {"preproc_def", "preproc_function_def"}
 _BRANCHES_KEPT = 400
 """Macros of a file that are kept as module-level constants for the files that include it."""
 _WRAPPED = re.compile(
@@ -141,10 +142,8 @@ def _top(unit: Unit, nodes: Iterable[Any]) -> Iterator[Statement]:
     for node in nodes:
         if not node.is_named or node.type == "comment":
             continue
-        if (
-            (node.type in _LOOSE
-            and node.type not in _CONDITIONS)
-            or (node.type in EXPRESSIONS and node.named_children)
+        if (node.type in _LOOSE and node.type not in _CONDITIONS) or (
+            node.type in EXPRESSIONS and node.named_children
         ):
             loose.append(node)
             continue

@@ -53,6 +53,10 @@ def call(m: Machine, node: p.Call) -> AbstractValue:
     match node.func:
         case p.Name(id="sizeof"):
             return _sizeof(m, node)
+        case p.Name(id="new[]"):
+            kind = node.args[0].value
+            made = host.make(m, node.span, "host memory")
+            return scopes.allocated(m, f"{kind.value}*" if isinstance(kind, p.Const) else "", made)
         case p.Name(id=name):
             return _named(m, name, node)
         case p.Attr(base=base, name=name):

@@ -61,7 +61,9 @@ def _done(m: Machine, row: CallModel, bound: Bound, event: Object, span: p.Span)
     """Hand the event out as the API does, and return the status."""
     if row.returns == "value":
         return event
-    if (row.params and row.params[0] == "queue" and row.does != "svm_map") or (row.params and row.params[0] in ("queue", "count")):
+    if (row.params and row.params[0] == "queue" and row.does != "svm_map") or (
+        row.params and row.params[0] in ("queue", "count")
+    ):
         events.own(event)
     operands.give_event(m, bound, event, span)
     return SUCCESS
@@ -598,6 +600,13 @@ def _release_memory(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> A
     memory = plain(m, bound.get("mem", NONE))
     if isinstance(memory, Object) and isinstance(memory.model, g.Memory) and not m.scratch:
         memory.model.released = m.site(span)
+    return _give_back(m, row, bound, span)
+
+
+def _give_back(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
+    """An object of the runtime is released."""
+    if m.graph.user_events and not m.scratch:
+        m.point("give back", span, what="This call")
     return SUCCESS
 
 
@@ -724,8 +733,7 @@ EFFECTS: dict[str, Effect] = {
     "shared": _buffer,
     "sub_buffer": _sub_buffer,
     "release_memory": _release_memory,
-    "release_context": _nothing,
-    "release_queue": _nothing,
+    "give_back": _give_back,
     "user_event": _user_event,
     "foreign_event": _foreign_event,
     "release_event": _release_event,

@@ -37,7 +37,9 @@ def operation(m: Machine, node: p.Operation) -> AbstractValue | None:
         case "deref":
             return pointers.deref(m, expressions.evaluate(m, parts[0]), node.span)
         case "cast":
-            return expressions.evaluate(m, parts[-1])
+            value = expressions.evaluate(m, parts[-1])
+            kind = parts[0].value if len(parts) > 1 and isinstance(parts[0], p.Const) else ""
+            return scopes.allocated(m, kind, value) if isinstance(kind, str) else value
         case "comma":
             return [expressions.evaluate(m, part) for part in parts][-1]
         case "checked":

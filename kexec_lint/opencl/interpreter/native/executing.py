@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from kexec_lint.opencl import program as p
+from kexec_lint.opencl.api import c as api
 from kexec_lint.opencl.interpreter import calls, expressions
 from kexec_lint.opencl.interpreter.machine import Exit, Flow, Machine
 from kexec_lint.opencl.interpreter.native import calling, events, host_calls, pointers, scopes
@@ -222,6 +223,14 @@ def _augment(m: Machine, node: p.AugAssign) -> Flow:
 
 def _evaluate(m: Machine, node: p.Evaluate) -> Flow:
     expressions.evaluate(m, node.value)
+    match node.value:
+        case p.Call(func=p.Name(id=name)) if name in api.STATUS:
+            m.remark(
+                "OCL314",
+                node.span,
+                f"The status of {name} is not looked at: a refused call leaves the program with old contents",
+                "compare it with CL_SUCCESS, in a checking macro if there is one",
+            )
     return Flow.NEXT
 
 

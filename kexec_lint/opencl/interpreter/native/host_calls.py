@@ -57,7 +57,19 @@ READ_WRITE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 """Name → positions of the arguments whose memory is read, and written."""
 
 ALLOCATORS = frozenset(
-    ["malloc", "calloc", "aligned_alloc", "_aligned_malloc", "valloc", "memalign", "realloc", "alloca", "_mm_malloc", "aligned_malloc", "new[]"]
+    [
+        "malloc",
+        "calloc",
+        "aligned_alloc",
+        "_aligned_malloc",
+        "valloc",
+        "memalign",
+        "realloc",
+        "alloca",
+        "_mm_malloc",
+        "aligned_malloc",
+        "new[]",
+    ]
 )
 FREES = frozenset(["free", "_aligned_free", "_mm_free", "aligned_free"])
 EXITS = frozenset(["exit", "_exit", "abort", "quick_exit", "_Exit", "terminate"])
@@ -66,7 +78,74 @@ THREADS = frozenset(
     ["pthread_create", "thread", "async", "CreateThread", "_beginthreadex", "thrd_create", "jthread"]
 )
 QUIET = frozenset(
-    ["sizeof", "assert", "abs", "fabs", "fabsf", "sqrt", "sqrtf", "pow", "powf", "sin", "cos", "exp", "log", "floor", "ceil", "min", "max", "fmin", "fmax", "rand", "srand", "random", "atoi", "atof", "strtol", "getenv", "fopen", "fclose", "fflush", "fseek", "ftell", "rewind", "perror", "getopt", "strdup", "strcat", "strstr", "strchr", "strtok", "strrchr", "to_string", "stoi", "stof", "swap", "make_pair", "make_tuple", "setw", "setprecision", "getline", "usleep", "sleep", "toupper", "tolower", "isdigit", "numeric_limits", "round", "roundf", "lround", "posix_memalign", "cout", "endl", "uniform_real_distribution", "numeric_limits", "getTime", "isnan", "feof"]
+    [
+        "sizeof",
+        "assert",
+        "abs",
+        "fabs",
+        "fabsf",
+        "sqrt",
+        "sqrtf",
+        "pow",
+        "powf",
+        "sin",
+        "cos",
+        "exp",
+        "log",
+        "floor",
+        "ceil",
+        "min",
+        "max",
+        "fmin",
+        "fmax",
+        "rand",
+        "srand",
+        "random",
+        "atoi",
+        "atof",
+        "strtol",
+        "getenv",
+        "fopen",
+        "fclose",
+        "fflush",
+        "fseek",
+        "ftell",
+        "rewind",
+        "perror",
+        "getopt",
+        "strdup",
+        "strcat",
+        "strstr",
+        "strchr",
+        "strtok",
+        "strrchr",
+        "to_string",
+        "stoi",
+        "stof",
+        "swap",
+        "make_pair",
+        "make_tuple",
+        "setw",
+        "setprecision",
+        "getline",
+        "usleep",
+        "sleep",
+        "toupper",
+        "tolower",
+        "isdigit",
+        "numeric_limits",
+        "round",
+        "roundf",
+        "lround",
+        "posix_memalign",
+        "cout",
+        "endl",
+        "uniform_real_distribution",
+        "numeric_limits",
+        "getTime",
+        "isnan",
+        "feof",
+    ]
 )
 """Functions that touch no memory of commands and call nothing back."""
 

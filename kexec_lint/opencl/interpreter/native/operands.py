@@ -189,6 +189,8 @@ def operand(m: Machine, value: AbstractValue, role: str, span: p.Span) -> Abstra
                     value.base if isinstance(value.base, Object) and value.base.kind == "host" else m.fresh("part")
                 )
             return pointers.load(m, value, span)
+        case Object(kind="instance") if role == "ptr":
+            return _host_view(m, value, span)
         case Object(kind="dict" | "list"):
             if role == "ptr":
                 return _host_view(m, value, span)

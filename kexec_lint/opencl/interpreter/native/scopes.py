@@ -177,7 +177,7 @@ def _local(
         return made_container
     if value is None:
         return uninitialised(m, name, plain, span)
-    value = pointers.value_of(m, value, span)
+    value = allocated(m, plain, pointers.value_of(m, value, span))
     if isinstance(value, Object) and value.kind == "list" and not plain.endswith("*"):
         cls = m.frame.scope.lookup(plain, m)
         if isinstance(cls, ClassValue):
@@ -190,6 +190,26 @@ def _local(
             return Object("instance", name=name)
         return value.items()[0] if value.items() else Known(0)
     return value
+
+
+def allocated(m: Machine, type_: str, value: AbstractValue) -> AbstractValue:
+    """Return what fresh memory is when its pointer has a type: an array of handles, a struct, else plain memory."""
+    fresh = isinstance(value, Object) and value.kind == "host" and value.name == "host memory"
+    if not fresh or not type_.endswith("*") or type_.startswith(("void", "auto")):
+        return value
+    assert isinstance(value, Object)
+    element = type_[:-1]
+    kind = api.kind_of(element)
+    if kind == "scalar" and not element.endswith("*"):
+        return value
+    if kind is not None or element.endswith("*"):
+        return Object("dict", {"array": True}, site=value.site, name=value.name)
+    return Object("instance", {}, cls=_class(m, element), site=value.site, name=element)
+
+
+def _class(m: Machine, name: str) -> ClassValue | None:
+    found = m.frame.scope.lookup(name.rpartition("::")[2], m)
+    return found if isinstance(found, ClassValue) else None
 
 
 def _fields(cls: ClassValue) -> list[str]:
@@ -285,7 +305,9 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
         elif value.kind == "instance" and value.cls is not None and not type_.endswith(("*", "&")):
             _destroy(m, value, span)
         elif value.kind == "memory" and "::" in type_ and not type_.endswith(("*", "&")) and not m.scratch:
-            if not lifetimes.leads_to(m, [result, *(v for k, v in frame.variables.items() if k not in names)], value):
+            if not lifetimes.leads_to(
+                m, [result, *(v for k, v in frame.variables.items() if k not in names)], value
+            ):
                 value.model.released = m.site(span)
     events.leave(m, frame, names, result, span)
 
