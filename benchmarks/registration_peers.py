@@ -2,8 +2,8 @@
 
     python benchmarks/registration_peers.py --torchfix PATH/TO/torchfix
 
-Every example is one broken registration. kexec-lint and TorchFix (all rules) read it as a file; then it is executed,
-and opcheck is run on each operator that it registered, with inputs that fit the schema. Prints a Markdown table.
+Every example is one broken registration. kexec-lint and TorchFix (all rules) read it; then it is executed,
+and opcheck is run on each operator that it registered, with inputs that fit the schema. Prints Markdown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ for name in found:
             last = f"the call raises {type(error).__name__}"
             continue
         real = inputs.make([args, kwargs])
-        real[0] = [a.requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in real[0]]
+        for a in real[0]:
+            if isinstance(a, torch.Tensor) and a.is_floating_point():
+                a.requires_grad_()
         try:
             torch.library.opcheck(op, tuple(real[0]), real[1])
             last = ""
