@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kexec_lint.cli import Failure
+from kexec_lint.cli.models import export, is_source, partitioner_option, source_options, with_reasons
 
 if TYPE_CHECKING:
     from kexec_lint.executorch.build import Build
+    from kexec_lint.executorch.export.lowering import Lowered
     from kexec_lint.executorch.program import Program
     from kexec_lint.executorch.tables import Release
     from kexec_lint.findings import Finding
@@ -55,13 +58,14 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL…")
+@click.argument("models", nargs=-1, metavar="MODEL…")
+@source_options
 @click.option("--output-format", type=click.Choice(["table", "full", "json"]), default="table", show_default=True)
-def show(models: tuple[str, ...], output_format: str) -> None:
+def show(models: tuple[str, ...], sources: tuple[str, ...], partitioner: str | None, output_format: str) -> None:
     """Show operators, kernel keys, delegates and memory of programs."""
     from kexec_lint.executorch.describe import as_object, as_text
 
-    programs, broken = _programs(models)
+    programs, broken = _programs(_named(models, sources), partitioner)
     if output_format == "json":
         import json
 
@@ -74,7 +78,8 @@ def show(models: tuple[str, ...], output_format: str) -> None:
 
 
 @command.command()
-@click.argument("paths", nargs=-1, required=True, metavar="MODEL…")
+@click.argument("paths", nargs=-1, metavar="MODEL…")
+@source_options
 @_build_options
 @click.option("--lock", metavar="FILE", help="Judge against an ops.lock instead of a build.")
 @click.option("--max-arena", type=int, metavar="BYTES", help="Memory for planned arenas on the board.")
@@ -87,6 +92,8 @@ def show(models: tuple[str, ...], output_format: str) -> None:
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 def check(
     paths: tuple[str, ...],
+    sources: tuple[str, ...],
+    partitioner: str | None,
     builds: tuple[str, ...],
     backends: tuple[str, ...],
     libs: tuple[str, ...],
@@ -111,10 +118,11 @@ def check(
     from kexec_lint.executorch.loading import load_external
     from kexec_lint.findings import Finding
 
-    models, extra = _split(paths)
+    models, extra = _split(_named(paths, sources))
     release = _release(target_version)
     found, baseline = _builds([*builds, *extra], backends, libs, runtime, release, dtype_selective, lock)
-    programs, findings = _programs([path for path in models if not path.endswith(".ptd")])
+    exported: list[Lowered] = []
+    programs, findings = _programs([path for path in models if not path.endswith(".ptd")], partitioner, exported)
     data: frozenset[str] | None = None
     for path in models:
         if path.endswith(".ptd"):
@@ -126,6 +134,11 @@ def check(
     result = compare(programs, found, found[0].release if found else release, data, max_arena)
     result.broken = [finding.location.filename for finding in findings if finding.code == "EXT301"]
     findings += [entry for program in programs for entry in _against(program, baseline)]
+    if exported:
+        from kexec_lint.executorch.checks.missing import no_kernel_anywhere
+
+        findings += [entry for lowered in exported for entry in no_kernel_anywhere(lowered.program, release)]
+        result.findings = with_reasons(result.findings, exported)
     shown = _chosen(unique([*result.findings, *findings]), select, extend_select, ignore, confidence)
     result.findings = shown
     _report(shown, result.verdict, result.notes, output_format, output_file, len(models))
@@ -210,14 +223,29 @@ def _given(backends: tuple[str, ...]) -> tuple[str, ...] | None:
     return named if backends else None
 
 
-def _programs(paths: Sequence[str]) -> tuple[list[Program], list[Finding]]:
-    """Return the programs that read, and a finding for each that does not."""
+def _named(models: tuple[str, ...], sources: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the models of arguments and `--model` together. There must be one."""
+    if not models and not sources:
+        raise click.UsageError("name a MODEL")
+    return (*models, *sources)
+
+
+def _programs(
+    paths: Sequence[str], partitioner: str | None = None, exported: list[Lowered] | None = None
+) -> tuple[list[Program], list[Finding]]:
+    """Return the programs that read, and a finding for each that does not; source models are exported."""
     from kexec_lint.executorch.loading import load_program
     from kexec_lint.findings import Finding
 
     programs: list[Program] = []
     broken: list[Finding] = []
     for path in paths:
+        if is_source(path):
+            lowered = export(path, partitioner)
+            programs.append(lowered.program)
+            if exported is not None:
+                exported.append(lowered)
+            continue
         loaded = _readable(load_program, path)
         if isinstance(loaded, Finding):
             broken.append(loaded)
@@ -300,23 +328,32 @@ def _report(
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL…")
+@click.argument("models", nargs=-1, metavar="MODEL…")
+@source_options
 @click.option(
     "--emit", type=click.Choice(["yaml", "root-ops", "ops-dict", "cmake"]), default="yaml", show_default=True
 )
 @click.option("--target-version", metavar="VERSION", help="Release of executorch on the device. [newest]")
-def minimal(models: tuple[str, ...], emit: str, target_version: str | None) -> None:
+def minimal(
+    models: tuple[str, ...],
+    sources: tuple[str, ...],
+    partitioner: str | None,
+    emit: str,
+    target_version: str | None,
+) -> None:
     """Print the smallest registration that is sufficient for programs."""
     from kexec_lint.executorch import minimal as registration
 
     release = _release(target_version)
-    programs = _sound(models)
+    programs = _sound(_named(models, sources), partitioner)
     click.echo(registration.emit(emit, programs, release), nl=False)
 
 
-def _sound(models: Sequence[str]) -> list[Program]:
+def _sound(
+    models: Sequence[str], partitioner: str | None = None, exported: list[Lowered] | None = None
+) -> list[Program]:
     """Return the programs. A broken one ends the command with exit code 1."""
-    programs, broken = _programs(models)
+    programs, broken = _programs(models, partitioner, exported)
     for finding in broken:
         click.echo(f"{finding.code}: {finding.message}", err=True)
     if broken:
@@ -324,12 +361,35 @@ def _sound(models: Sequence[str]) -> list[Program]:
     return programs
 
 
+@contextmanager
+def _as_files(paths: Sequence[str], exported: Sequence[Lowered]) -> Iterator[list[str]]:
+    """Yield the paths, those of exported programs as files that exist while the body runs."""
+    known = {lowered.program.path: lowered.data for lowered in exported}
+    if not known:
+        yield list(paths)
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for index, path in enumerate(paths):
+            if path in known:
+                file = os.path.join(folder, f"model{index}.pte")
+                with open(file, "wb") as out:
+                    out.write(known[path])
+            files.append(file if path in known else path)
+        yield files
+
+
 @command.command()
 @click.argument("models", nargs=-1, metavar="[MODEL…]")
+@source_options
 @_build_options
 @click.option("--output", "-o", metavar="FILE", help="Write the lock here instead of standard output.")
 def lock(
     models: tuple[str, ...],
+    sources: tuple[str, ...],
+    partitioner: str | None,
     builds: tuple[str, ...],
     backends: tuple[str, ...],
     libs: tuple[str, ...],
@@ -344,12 +404,16 @@ def lock(
     """
     from kexec_lint.executorch import lock as locks
 
-    paths, extra = _split(models)
-    programs = _sound(paths)
-    sources = [*builds, *extra] or ([",".join(paths)] if not (runtime or libs) else [])
-    if not sources and not runtime and not libs:
+    paths, extra = _split((*models, *sources))
+    exported: list[Lowered] = []
+    programs = _sound(paths, partitioner, exported)
+    given = [*builds, *extra]
+    if not given and not paths and not runtime and not libs:
         raise click.UsageError("name a build with --build, or models")
-    found, _ = _builds(sources, backends, libs, runtime, _release(target_version), dtype_selective)
+    release = _release(target_version)
+    with _as_files(paths if not (given or runtime or libs) else (), exported) as files:
+        given = given or ([",".join(files)] if files else [])
+        found, _ = _builds(given, backends, libs, runtime, release, dtype_selective)
     if len(found) != 1:
         raise click.UsageError("a lock is of one build: join its files with a comma in one --build")
     text = locks.write(found[0], programs)
@@ -366,17 +430,18 @@ def lock(
 @command.command()
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
+@partitioner_option
 @click.option("--target-version", metavar="VERSION", help="Release of executorch on the device. [newest]")
 @click.option("--output-format", type=click.Choice(["full", "json"]), default="full", show_default=True)
-def diff(before: str, after: str, target_version: str | None, output_format: str) -> None:
+def diff(before: str, after: str, partitioner: str | None, target_version: str | None, output_format: str) -> None:
     """Show what changed between two models or builds; exits with 1 if anything did."""
     from kexec_lint.executorch.difference import difference, of_build, of_program, text
 
     release = _release(target_version)
     sides = []
     for path in (before, after):
-        if path.endswith(PROGRAMS):
-            sides.append(of_program(_sound([path])[0], release))
+        if path.endswith(PROGRAMS) or is_source(path):
+            sides.append(of_program(_sound([path], partitioner)[0], release))
         else:
             lock = path if path.endswith(".lock") else None
             found, _ = _builds([] if lock else [path], (), (), None, release, lock=lock)
@@ -393,10 +458,13 @@ def diff(before: str, after: str, target_version: str | None, output_format: str
 
 @command.command()
 @click.argument("models", nargs=-1, metavar="[MODEL…]")
+@source_options
 @_build_options
 @click.option("--output-format", type=click.Choice(["table", "full", "json"]), default="table", show_default=True)
 def size(
     models: tuple[str, ...],
+    sources: tuple[str, ...],
+    partitioner: str | None,
     builds: tuple[str, ...],
     backends: tuple[str, ...],
     libs: tuple[str, ...],
@@ -408,9 +476,9 @@ def size(
     """About how many bytes of code each operator costs, and how many are not needed."""
     from kexec_lint.executorch import size as sizes
 
-    paths, extra = _split(models)
+    paths, extra = _split((*models, *sources))
     release = _release(target_version)
-    programs = _sound(paths)
+    programs = _sound(paths, partitioner)
     needed = {operator for program in programs for operator in program.operators}
     found, _ = _builds([*builds, *extra], backends, libs, runtime, release, dtype_selective)
     if not found and not programs:

@@ -1,6 +1,6 @@
 """Source models: export, lower and run them with the installed torch and executorch (extra `export`).
 
-Nothing else of the package imports torch; these modules are imported by the commands that are given a source model.
+Nothing else of the executor imports torch; a command imports these modules when it is given a source model.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-_VULKAN = re.compile(r"\[Vulkan Partitioner\] Due to \[(?P<reason>.*?)\], skipping (?P<node>.*)", re.DOTALL)
+_VULKAN = re.compile(
+    r"\[Vulkan Partitioner\] Due to \[(?P<reason>.*?)\], skipping .*? = (?P<target>[\w.]+)\(", re.DOTALL
+)
 _CORE_ML = re.compile(r"Skipping op for CoreML delegation because it is (?P<reason>.*): (?P<target>\S+)$")
 _CORE_ML_OVERRIDE = re.compile(r"(?P<target>\S+) (?P<reason>is not supported by CoreML)\.")
 
@@ -46,16 +48,9 @@ class _Listener(logging.Handler):
             self.reasons.nodes[str(getattr(why.node, "name", why.node))] = str(why.reason)
             return
         text = record.getMessage()
-        if match := _VULKAN.match(text):
-            # node_io_str starts with the node: "aten_add_tensor: …" or "output = op(inputs)".
-            self.reasons.nodes[_first_node(match["node"])] = match["reason"]
-        elif match := _CORE_ML.match(text) or _CORE_ML_OVERRIDE.match(text):
+        match = _VULKAN.match(text) or _CORE_ML.match(text) or _CORE_ML_OVERRIDE.match(text)
+        if match:
             self.reasons.targets[match["target"]] = match["reason"]
-
-
-def _first_node(text: str) -> str:
-    match = re.search(r"\w+", text)
-    return match[0] if match else text
 
 
 @contextmanager
@@ -65,7 +60,7 @@ def collected() -> Iterator[Reasons]:
 
     reasons = Reasons()
     root, backends = logging.getLogger(), logging.getLogger("executorch.backends")
-    before = root.handlers[:], root.level, backends.level, logging.root.manager.disable
+    before = root.handlers[:], root.level, backends.level
     reporter: Any = getattr(utils, "WhyNoPartitionReporter", None)
     original = reporter.report_reject if reporter else None
 
