@@ -1,4 +1,4 @@
-"""OCL501 in library code: a raw kernel does not wait for events that an Array may bring along from the caller."""
+"""OCL501 in library code: a raw command does not wait for events that an Array may bring along from the caller."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kexec_lint.opencl.interpreter.values import Unknown
 
 @check("OCL501")
 def forgotten_array(graph: g.EnqueueGraph) -> Iterator[Evidence]:
-    """Yield kernels on a queue that may be out-of-order whose wait list lacks the events of one of their Arrays.
+    """Yield commands on a queue that may be out-of-order whose wait list lacks the events of one of their Arrays.
 
     Pending events are to be expected of an Array on which the program keeps events or for which another of its
     commands waits, and of a parameter when the same wait list holds the events of the kernel's other Arrays. Silent once something has waited for the Array.
     """
     waited_for = frozenset[object]().union(*(command.waits_for_arrays for command in graph.commands))
     for command in graph.commands:
-        if command.kind != "kernel" or command.array:
+        if command.array:
             continue
         if command.queue is None or command.queue.order is not g.Order.OUT_OF_ORDER:
             continue

@@ -44,11 +44,13 @@ def queue_model(m: Machine, value: AbstractValue) -> g.Queue:
         found = {id(q): q for q in (queue_model(m, option) for _, option in value.options if option != NONE)}
         if len(found) == 1:
             return next(iter(found.values()))
+        every = all(q.order is g.Order.OUT_OF_ORDER for q in found.values())
+    else:
+        every = m.options.assume_out_of_order
     if value not in m.unknown_queues:
-        order = g.Order.OUT_OF_ORDER if m.options.assume_out_of_order else g.Order.UNKNOWN
-        if isinstance(value, Phi):
-            order = g.Order.UNKNOWN
-        name = value.name if isinstance(value, Unknown) else "the queue"
+        order = g.Order.OUT_OF_ORDER if every else g.Order.UNKNOWN
+        named = (option for _, option in options(value) if isinstance(option, Unknown))
+        name = next((option.name for option in named), "the queue")
         m.unknown_queues[value] = g.Queue(name, order, constructed=False)
     return m.unknown_queues[value]
 
@@ -160,6 +162,7 @@ def accesses(
     kind = more.pop("kind", "buffer")
     extent = more.pop("range", None)
     part = more.pop("partial", False)
+    more.setdefault("array", array_of(value))
     return [
         g.Access(memory, reads, writes, certain, extent or inner, part or partial, role, **more)
         for memory, certain, inner, partial in memory_of(m, value, kind)

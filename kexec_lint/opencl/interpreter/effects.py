@@ -274,7 +274,6 @@ def launch(
                 _flagged(value, writes),
                 position=number,
                 atomic=bool(param is not None and param.atomic_only),
-                array=commands.array_of(value),
             )
         )
     launch = g.Launch(
