@@ -25,6 +25,11 @@ from kexec_lint.report import FORMATS, Context, render
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from kexec_lint.engine.fixing import Keep
+
+CARRIERS = frozenset({"json", "sarif", "rdjson"})
+"""Formats that show what a fix changes."""
+
 
 def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(code for part in value for code in part.replace(",", " ").split())
@@ -58,6 +63,10 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     help=f"One of {', '.join(FORMATS)}; repeat as FORMAT:FILE for several. [full]",
 )
 @click.option("--output-file", metavar="FILE", help="Write the report here instead of standard output.")
+@click.option("--fix", "fix", is_flag=True, help="Apply the safe fixes that there are.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--show-fixes", is_flag=True, help="List what was fixed, or say what a fix would do.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 @click.option("--jobs", "-j", type=click.IntRange(1), metavar="N", help="Worker processes. [one a processor]")
@@ -86,6 +95,10 @@ def command(
     assume_out_of_order: bool | None,
     output_format: list[tuple[str, str | None]],
     output_file: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    show_fixes: bool,
     statistics: bool,
     exit_zero: bool,
     jobs: int | None,
@@ -107,6 +120,8 @@ def command(
 
     Exit codes: 0 clean, 1 findings, 2 the tool could not do its job.
     """
+    if (fix or diff) and (write_baseline or add_ignore):
+        raise click.UsageError("--fix and --diff go together with neither --write-baseline nor --add-ignore")
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE: where to write it")
     if config and isolated:
@@ -147,7 +162,17 @@ def command(
                 _apply_baseline(report, baseline, write_baseline)
             if add_ignore:
                 _add_ignores(report)
-            _write(report, output_format, output_file, statistics, quiet or write_baseline)
+            if diff:
+                would = _diff(report, request, unsafe_fixes, baseline, quiet)
+                ctx.exit(_exit_code(report, exit_zero or not would, would))
+            if fix:
+                _fix(report, request, unsafe_fixes, baseline, show_fixes, quiet)
+            elif show_fixes or any(name in CARRIERS for name, _ in output_format):
+                from kexec_lint.cli.fixing import attach
+
+                attach(report, request)
+            to_error = fix and request.stdin is not None
+            _write(report, output_format, output_file, statistics, quiet or write_baseline, to_error)
             ctx.exit(_exit_code(report, exit_zero or write_baseline))
     except (SettingsError, UnknownRule, PatternError, FileNotFoundError) as error:
         raise Failure(str(error)) from None
@@ -261,8 +286,43 @@ def _add_ignores(report: Report) -> None:
     click.echo(f"{_count(added, 'finding')} silenced by comments; say the reason in each", err=True)
 
 
+def _keep(baseline: str | None) -> Keep:
+    """Return what leaves out the findings of a file that a baseline knows."""
+    if baseline is None:
+        return lambda findings, texts: findings
+    from kexec_lint.engine.baseline import unknown
+
+    return lambda findings, texts: unknown(baseline, findings, texts)[0]
+
+
+def _diff(report: Report, request: Request, unsafe: bool, baseline: str | None, quiet: bool) -> int:
+    from kexec_lint.cli.fixing import diff
+
+    would = diff(report, request, unsafe, _keep(baseline))
+    if not quiet:
+        click.echo(f"Would fix {_count(would, 'finding')}." if would else "Nothing to fix.", err=True)
+    return would
+
+
+def _fix(report: Report, request: Request, unsafe: bool, baseline: str | None, show: bool, quiet: bool) -> None:
+    from kexec_lint.cli import fixing
+
+    files = fixing.apply(report, request, unsafe, _keep(baseline))
+    counts = fixing.counts(files)
+    if show:
+        _say(fixing.summary(files))
+    if not quiet and (counts["fixed"] or counts["unsafe"]):
+        more = f"; {counts['unsafe']} more with --unsafe-fixes" if counts["unsafe"] and not unsafe else ""
+        click.echo(f"Fixed {_count(counts['fixed'], 'finding')}{more}.", err=True)
+
+
 def _write(
-    report: Report, formats: list[tuple[str, str | None]], output_file: str | None, statistics: bool, quiet: bool
+    report: Report,
+    formats: list[tuple[str, str | None]],
+    output_file: str | None,
+    statistics: bool,
+    quiet: bool,
+    to_error: bool = False,
 ) -> None:
     """Write every report that was asked for; the terminal gets `full` if none was named for it."""
     start = os.getcwd()
@@ -283,7 +343,7 @@ def _write(
     if output_file is not None:
         _write_file(output_file, text)
     elif text:
-        click.echo(text, nl=False, color=colour)
+        click.echo(text, nl=False, color=colour, err=to_error)
 
 
 def _write_file(file: str, text: str) -> None:
@@ -337,9 +397,10 @@ def _count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-def _exit_code(report: Report, exit_zero: bool) -> int:
+def _exit_code(report: Report, exit_zero: bool, count: int | None = None) -> int:
+    """Return the exit code for so many findings, those of the report if not told otherwise."""
     if report.errors:
         _say(report.errors)
         click.echo(f"This is a fault of kexec-lint, not of your code. Please report it: {ISSUES}", err=True)
         return 2
-    return 0 if exit_zero or not report.findings else 1
+    return 0 if exit_zero or not (len(report.findings) if count is None else count) else 1

@@ -28,9 +28,7 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def _text(data: bytes, python: bool) -> str:
-    encoding = "utf-8-sig"
-    if python and not data.startswith(codecs.BOM_UTF8):
-        encoding = _declared_encoding(data)
+    encoding = encoding_of(data, python)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -41,6 +39,13 @@ def _text(data: bytes, python: bool) -> str:
     if "\0" in text:
         raise Unreadable("holds null bytes, not checked")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def encoding_of(data: bytes, python: bool) -> str:
+    """Return the name of the encoding of a file: UTF-8, with a byte order mark or not, or what Python declares."""
+    if data.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    return _declared_encoding(data) if python else "utf-8"
 
 
 def _declared_encoding(data: bytes) -> str:

@@ -31,6 +31,11 @@ class Texts:
                 self._sources[filename] = None
         return self._sources[filename]
 
+    def data(self, filename: str) -> bytes | None:
+        """Return the bytes of a file by its displayed name, or None if it cannot be read."""
+        source = self.source(filename)
+        return None if source is None else source.data
+
     def line(self, at: Location, row: int) -> str | None:
         """Return one line of the file (or cell) that `at` points into, without its end; None if there is none."""
         source = self.source(at.filename)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kexec_lint.findings import Finding
+from kexec_lint.findings import Finding, Fix
 from kexec_lint.source import FileResult, Options, Project, Source
 
 NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
@@ -32,6 +32,15 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
         if source.suffix in (".cl", ".ocl")
         else scan_python(source, project, options)
     )
+
+
+def propose_fixes(
+    source: Source, project: Project, options: Options, wanted: frozenset[tuple[str, int, int]]
+) -> dict[tuple[str, int, int], Fix]:
+    """Return the fixes that there are for some findings of a file, each named by code, row and column."""
+    from kexec_lint.opencl.fixes import offers
+
+    return offers(source, project, options, wanted)
 
 
 def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Finding]:

@@ -6,6 +6,8 @@ file is right. Nothing here is imported unless fixes are asked for.
 
 from __future__ import annotations
 
+import re
+
 from kexec_lint.findings import Finding, Fix
 from kexec_lint.source import Options, Project, Source
 
@@ -44,15 +46,17 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
     except cst.ParserSyntaxError:
         return {}
     found: dict[Key, Fix] = {}
+    taken: set[str] = set()
     for finding, evidence, graph in trial.judged:
         key = key_of(finding)
         if key not in wanted or key in found or evidence.code not in PROPOSERS:
             continue
-        case = Case(tree, source.path, graph, evidence)
+        case = Case(tree, source.path, graph, evidence, taken)
         for candidate in candidates(case):
             revision = trial.passes(tree.rows, case, candidate)
             if revision is not None:
                 applicability = "safe" if candidate.safe else "unsafe"
                 found[key] = Fix(applicability, candidate.message, revision.edits(source.path))
+                taken.update(word for change in candidate.changes for word in re.findall(r"\w+", change.content))
                 break
     return found

@@ -12,6 +12,7 @@ from kexec_lint.opencl.fixes.candidate import Candidate, fixes
 from kexec_lint.opencl.fixes.changes import Change
 from kexec_lint.opencl.fixes.pairs import Case, queue_text
 
+_IN_FLIGHT = ("OCL102", "OCL105", "OCL201", "OCL202", "OCL206", "OCL208", "OCL209", "OCL210", "OCL211")
 _BLOCKING = {"is_blocking": "True", "async_": "False", "blocking": "True"}
 
 
@@ -28,9 +29,7 @@ def finish_for_flush(case: Case) -> Iterator[Candidate]:
                 yield Candidate("Use `finish`", (change,), first=True)
 
 
-@fixes(
-    "OCL102", "OCL105", "OCL201", "OCL202", "OCL206", "OCL208", "OCL209", "OCL210", "OCL211", "OCL312", "OCL508"
-)
+@fixes(*_IN_FLIGHT, "OCL312", "OCL508")
 def wait_before(case: Case) -> Iterator[Candidate]:
     """Wait for the events of the earlier commands before the host touches the memory."""
     if not isinstance(case.later, g.HostPoint) or case.at is None or case.line is None:
@@ -71,7 +70,7 @@ def blocking(case: Case) -> Iterator[Candidate]:
         yield Candidate("Make the transfer blocking", tuple(changes))
 
 
-@fixes("OCL102", "OCL105", "OCL201", "OCL202", "OCL206", "OCL208", "OCL209", "OCL210", "OCL211")
+@fixes(*_IN_FLIGHT)
 def finish_before(case: Case) -> Iterator[Candidate]:
     """Finish the queue of the earlier commands: waits for more than is needed, but knows no names."""
     if not isinstance(case.later, g.HostPoint) or case.at is None or case.line is None:

@@ -1,4 +1,4 @@
-"""What a finding of a pair lacks: every command that nothing orders before the later node, and where they stand."""
+"""What a finding of a pair lacks: the commands that nothing orders before the later node, and where they stand."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Case:
             sure = judge(self.graph, conflict)
             if sure is not None and sure is not Confidence.POSSIBLE:
                 missing.setdefault(spans(conflict.earlier.site), conflict.earlier)
-        found = list(missing.values())
+        found = sorted(missing.values(), key=lambda command: command.index)
         return [
             command
             for command in found

@@ -61,7 +61,7 @@ class Tree:
         return self._calls.get((self.rows.offset(*span[:2]), self.rows.offset(*span[2:])))
 
     def node_at(self, span: Span) -> cst.CSTNode | None:
-        """Return the outermost expression that spans exactly these characters, else the innermost that holds them."""
+        """Return the smallest expression or statement that holds these characters."""
         start, end = self.rows.offset(*span[:2]), self.rows.offset(*span[2:])
         best: tuple[int, cst.CSTNode] | None = None
         for node in self._positions:
@@ -104,7 +104,7 @@ class Tree:
         return next((at for at in self.above(node) if isinstance(at, cst.BaseSmallStatement)), None)
 
     def blocks(self, node: cst.CSTNode) -> list[tuple[Block, cst.CSTNode]]:
-        """Return the blocks around a node within its function, inside out, with the statement of each that holds it."""
+        """Return the blocks around a node in its function, inside out, each with its statement that holds it."""
         found: list[tuple[Block, cst.CSTNode]] = []
         below = node
         for at in self.above(node):
@@ -156,9 +156,12 @@ class Tree:
     def pyopencl(self) -> str | None:
         """The name under which the file imports PyOpenCL."""
         for node in self._positions:
-            if isinstance(node, cst.ImportAlias) and isinstance(self.parent(node), cst.Import):
-                if cst.Module([]).code_for_node(node.name) == "pyopencl":
-                    return node.evaluated_alias or "pyopencl"
+            if (
+                isinstance(node, cst.ImportAlias)
+                and isinstance(self.parent(node), cst.Import)
+                and node.evaluated_name == "pyopencl"
+            ):
+                return node.evaluated_alias or "pyopencl"
         return None
 
     # --- new lines ----------------------------------------------------------------------------------------
