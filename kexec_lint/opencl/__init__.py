@@ -23,15 +23,16 @@ def needles(codes: frozenset[str]) -> frozenset[bytes]:
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse one file. A syntax error of the source is a note, not a failure."""
+    from kexec_lint.opencl.api import pyopencl
+
+    python = source.suffix in (".py", ".pyi")
+    if python and not any(needle in source.data for needle in pyopencl.NEEDLES):
+        return FileResult()  # a needle of the other languages found it
     from kexec_lint.opencl.report import scan_kernels, scan_native, scan_python
 
     if source.suffix in NATIVE:
         return scan_native(source, project, options)
-    return (
-        scan_kernels(source, options)
-        if source.suffix in (".cl", ".ocl")
-        else scan_python(source, project, options)
-    )
+    return scan_python(source, project, options) if python else scan_kernels(source, options)
 
 
 def propose_fixes(
