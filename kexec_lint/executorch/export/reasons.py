@@ -1,7 +1,8 @@
 """Listens to partitioners: why each node was refused, in their own words.
 
 XNNPACK logs a `WhyNoPartition` for a node; Arm's partitioners fill a `WhyNoPartitionReporter`; Vulkan and Core ML
-write a sentence to their log (executorch 1.4.1: exir/backend/utils.py, vulkan_partitioner.py, coreml_partitioner.py).
+write a sentence to their log (executorch 1.4.1: exir/backend/utils.py, vulkan_partitioner.py,
+coreml_partitioner.py).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Finds the model, its example inputs and its methods behind `module:function`, `file.py::name` or `model.pt2`.
 
-The object that is named may be: a module; a class or function that returns one when called without arguments; a pair
-(module, inputs) or triple (module, inputs, dynamic_shapes); an exported program; an ExecuTorch example model
+The object that is named may be: a module; a class or function that returns one when called without arguments; a
+pair (module, inputs) or triple (module, inputs, dynamic_shapes); an exported program; an ExecuTorch example model
 (`get_eager_model`, `get_example_inputs`); a dict from method name to one of these; a finished executorch program,
-which is then taken as it is. Where inputs do not come with the module, `example_inputs` or `get_example_inputs()` of
-the module or of the file gives them.
+which is then taken as it is. Where inputs do not come with the module, `example_inputs` or `get_example_inputs()`
+of the module or of the file gives them.
 """
 
 from __future__ import annotations
