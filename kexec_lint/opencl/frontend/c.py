@@ -44,6 +44,13 @@ _WRAPPED = re.compile(
     r"(?P<inner>(?:const\s+)?(?:[a-z]\w*::)*[A-Za-z_]\w*(?:<[^<>;]*(?:<[^<>;]*>)?[^<>;]*>)?(?:\s*[*&]+\s*|\s+)[A-Za-z_]\w*"
     r"\s*(?:\(|\{|=(?!=)))"
 )
+_UNENDED = re.compile(
+    r"^([ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))",
+    re.MULTILINE,
+)
+_SIMPLE = frozenset(["ERROR", "expression_statement", "declaration", "return_statement"])
+"""What is read as a whole: an error inside makes all of it doubtful."""
+_ORDERS = re.compile(rb"nqueue|[Ww]ait|[Ff]inish|[Ee]vent|[Bb]arrier|clSetKernelArg|setArg")
 _BRACKET = re.compile(r'[()]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 
 
@@ -63,8 +70,11 @@ def lower(source: Source) -> ProgramModule:
 def unwrapped(text: str) -> str:
     """Blank a checking macro around a declaration, which no parser understands: `CHECK(err, T x(a, &err));`.
 
-    Rows and columns stay.
+    A macro that stands as a statement without a semicolon gets one, at the end of its row. Rows and columns stay.
     """
+    text = _UNENDED.sub(
+        lambda match: f"{match[1]};" if match[1].count("(") == match[1].count(")") else match[0], text
+    )
     for match in reversed(list(_WRAPPED.finditer(text))):
         end = _closing(text, match.end("open") - 1)
         if end is not None and text[end + 1 : end + 40].lstrip()[:1] in (";", ""):
@@ -229,6 +239,19 @@ class _LazyFunction(Function):
         made.__dict__.update(span=span, name=name, params=parameters, decorators=marks)
         made.__dict__.update(is_async=False, is_generator=False, _unit=unit, _nodes=nodes, _first=first)
         return made
+
+    @cached_property
+    def broken(self) -> bool:
+        """Whether the parser lost something in the function that may concern the order of commands."""
+        pending = [node for node in self._nodes if node.has_error]
+        while pending:
+            node = pending.pop()
+            if node.type in _SIMPLE or node.is_missing:
+                if _ORDERS.search(self._unit.data, node.start_byte, node.end_byte):
+                    return True
+            elif node.has_error:
+                pending.extend(node.children)
+        return False
 
     @cached_property
     def body(self) -> tuple[Statement, ...]:  # type: ignore[override]

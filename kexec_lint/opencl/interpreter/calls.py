@@ -261,6 +261,8 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         m.entered.add(id(node))
     m.frames.append(frame)
     m.stack.append(node)
+    if getattr(node, "broken", False) and not m.scratch:
+        m.graph.threaded = True  # a part that could not be read may order anything
     m.exits.append([])
     try:
         flow = execute_block(m, node.body)

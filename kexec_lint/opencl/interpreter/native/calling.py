@@ -305,9 +305,11 @@ def _havoc(m: Machine, arguments: calls.Arguments, span: p.Span) -> None:
     """Code that is not followed gets these pointers: what they lead to may be read, and may change."""
     for value, where in zip(arguments.positional, arguments.spans, strict=False):
         at = where if where.row else span
-        if host.is_host(m, value):
-            point_at = value
-            host.access(m, point_at, at, "a call", reads=True, writes=False, certain=False, role="passed")
+        if pointers.is_array(value):
+            assert isinstance(value, Object)
+            m.heap.write(value.state, "open", True)
+        elif host.is_host(m, value):
+            host.access(m, value, at, "a call", reads=True, writes=False, certain=False, role="passed")
         elif isinstance(value, pointers.Address) and not (isinstance(value, pointers.Reference)):
             held = value.state.get(value.key) if value.base is None else NONE
             if isinstance(held, Object) and held.kind in ("host", "list", "dict", "instance", "queue", "memory"):
@@ -328,7 +330,7 @@ def unknown(m: Machine, name: str, arguments: calls.Arguments, span: p.Span) -> 
         calls.opaque(m, escaping, span, what=name)
     _havoc(m, arguments, span)
     for value in escaping:
-        if isinstance(value, Object) and value.kind == "list":
+        if isinstance(value, Object) and value.kind in ("list", "dict"):
             m.heap.write(value.state, "open", True)
         elif isinstance(value, Object) and value.kind == "event":
             value.state["given back"] = True

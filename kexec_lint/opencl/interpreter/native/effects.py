@@ -106,9 +106,7 @@ def _enqueue(
     queue = plain(m, bound.get("queue", NONE))
     waits = operands.wait_list(m, row, bound, span)
     _self_wait(m, bound, span)
-    for _, option in options(waits):
-        for element in pointers.spread(option) if isinstance(option, Object) else ():
-            events.use(m, element, span, "waited for")
+    _use_events(m, waits, span)
     blocking: bool | None = False
     if row.blocking is not None:
         flag = bound.get(row.blocking)
@@ -116,6 +114,22 @@ def _enqueue(
     if kind in ("unmap", "free"):
         blocking = False
     return commands.enqueue(m, span, kind, queue, waits, accesses, blocking, **parts)
+
+
+def _use_events(m: Machine, waits: AbstractValue, span: p.Span) -> None:
+    """The events of a wait list are used: they have to be there."""
+    for _, option in options(waits):
+        for element in pointers.spread(option) if isinstance(option, Object) else ():
+            events.use(m, element, span, "waited for")
+            if operands.never_written(m, element):
+                m.remark(
+                    "OCL306",
+                    span,
+                    "The wait list holds an event variable that nothing has written: whatever lies there is taken for "
+                    "an event",
+                    "write the event of a command into it first, or count only those that were written",
+                )
+                return
 
 
 def _self_wait(m: Machine, bound: Bound, span: p.Span) -> None:
@@ -167,9 +181,7 @@ def launch(
     """Enqueue a kernel on arguments that were set before."""
     waits = operands.wait_list(m, row, bound, span)
     _self_wait(m, bound, span)
-    for _, option in options(waits):
-        for element in pointers.spread(option) if isinstance(option, Object) else ():
-            events.use(m, element, span, "waited for")
+    _use_events(m, waits, span)
     keywords = calls.Arguments([], {"wait_for": waits})
     queue = plain(m, bound.get("queue", NONE))
     event = shared.launch(
@@ -418,9 +430,7 @@ def _flush(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractVa
 
 def _wait(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     waits = operands.wait_list(m, row, bound, span)
-    for _, option in options(waits):
-        for element in pointers.spread(option) if isinstance(option, Object) else ():
-            events.use(m, element, span, "waited for")
+    _use_events(m, waits, span)
     commands.wait_for(m, waits, span)
     return SUCCESS
 

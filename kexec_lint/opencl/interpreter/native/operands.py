@@ -130,6 +130,26 @@ def _all(m: Machine, base: Object) -> Object:
     return m.list_of([*elements, Unknown(("spread", base))])
 
 
+def never_written(m: Machine, element: AbstractValue) -> bool:
+    """Return whether a value is that of a local event variable, or array element, that nothing has written."""
+    if not isinstance(element, Unknown) or m.graph.threaded:
+        return False
+    if element.key[0] == "uninit":
+        return isinstance(element.key[1], int)
+    if element.key[0] != "element" or not isinstance(element.key[2], Known):
+        return False
+    holder = m.memo.get(("keep", element.key[1]))
+    if not pointers.is_array(holder) if holder is not None else True:
+        return False
+    assert isinstance(holder, Object)
+    local = any(value is holder for value in m.frame.variables.values())
+    return (
+        local
+        and not holder.state.get("open")
+        and not any(k[0] == "index" for k in holder.state if isinstance(k, tuple))
+    )
+
+
 def hand_out(m: Machine, at: AbstractValue | None, value: AbstractValue, span: p.Span) -> None:
     """Write a result through an out-parameter."""
     if at is None or is_null(at):
