@@ -20,6 +20,7 @@ COMMANDS = {
     "opset": "tell whether an ExecuTorch model runs on a build",
     "diagnose": "name the layer of an error from a log, a command or a code",
     "boundary": "see what the GPU driver was asked and answered",
+    "server": "speak the language server protocol with an editor",
     "completion": "print the completion script of a shell",
 }
 """Command name → one line of help; the command lives in `kexec_lint.cli.<name>` as `command`."""

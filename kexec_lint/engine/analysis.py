@@ -10,7 +10,7 @@ from concurrent.futures import Executor as Pool
 from dataclasses import dataclass, field
 from typing import Any
 
-from kexec_lint.engine import executors, idle, pool, suppressions, wire
+from kexec_lint.engine import discovery, executors, idle, pool, suppressions, wire
 from kexec_lint.engine.check import Run
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile
@@ -47,9 +47,11 @@ def complete(run: Run, workers: Pool | None, progress: Callable[[int, int], None
     """Fill the report of a run whose files have been read."""
     gathered = Gathered()
     _gather(run, gathered, workers, progress)
+    run.report.facts = gathered.facts
     with run.timed("concluding"):
         _conclude(run, gathered)
-        run.report.texts = Texts(run.data)
+        unsaved = {discovery.shown(path, run.start): data for path, data in run.buffers.items()}
+        run.report.texts = Texts(unsaved | run.data)
         run.report.findings = _judge(run, gathered.findings)
 
 
@@ -58,6 +60,8 @@ def _gather(
 ) -> None:
     """Answer from the cache what it knows; analyse and store the rest."""
     tree = pool.tree(run.number, run.start, run.roots)
+    for path, data in run.buffers.items():
+        tree.overlay(path, data)
     for shown, data in run.data.items():
         tree.overlay(os.path.join(run.start, shown), data)
     names = {reader.module: reader.name for _, _, reader in run.candidates}

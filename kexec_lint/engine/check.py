@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kexec_lint.engine import discovery, executors, index
 from kexec_lint.engine.discovery import Target
@@ -33,7 +33,8 @@ _RUNS = itertools.count(1)
 class Report:
     """Outcome of a run. `notes` are files that could not be checked, `errors` are our own failures.
 
-    `texts` holds the sources that findings point into; `slowest` are pairs of seconds and file.
+    `texts` holds the sources that findings point into; `slowest` are pairs of seconds and file. `unchecked` are
+    displayed names of files of which nothing may be concluded from silence; `facts` are what executors noted of each.
     """
 
     def __init__(self, findings: list[Finding] | None = None, texts: Texts | None = None, files: int = 0) -> None:
@@ -46,6 +47,8 @@ class Report:
         self.silenced = 0
         self.timings: dict[str, float] = {}
         self.slowest: list[tuple[float, str]] = []
+        self.unchecked: set[str] = set()
+        self.facts: dict[str, dict[str, dict[str, Any]]] = {}
         self._texts = texts
 
     @property
@@ -92,14 +95,15 @@ def files(request: Request) -> tuple[list[str], list[str]]:
 class Run:
     """State of one run. `data` holds the content of the files that matter, by displayed name.
 
-    `candidates` are files with a needle of an executor; `commented` may hold a suppression; `unchecked` are files
-    of which nothing may be concluded from silence. `number` tells the runs of one process apart.
+    `candidates` are files with a needle of an executor; `commented` may hold a suppression; `buffers` holds what
+    stands for files on the disk, by absolute path. `number` tells the runs of one process apart.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.report = Report()
         self.start = os.getcwd()
+        self.buffers = dict(request.buffers)
         self.number = next(_RUNS)
         with self.timed("rules and settings"):
             self.index = index.load(request.cache_directory)
@@ -110,7 +114,7 @@ class Run:
         self.candidates: list[tuple[Target, Profile, executors.Reader]] = []
         self.data: dict[str, bytes] = {}
         self.commented: set[str] = set()
-        self.unchecked: set[str] = set()
+        self.unchecked = self.report.unchecked
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -129,6 +133,10 @@ class Run:
             name, data = self.request.stdin
             path = os.path.abspath(name)
             target = Target(path, discovery.shown(path, self.start))
+            if self.request.force_exclude and discovery.excluded(
+                path, self.profiles.finder.exclude, directory=False
+            ):
+                return
             self.data[target.shown] = data
             self.targets = [target]
             return
@@ -168,7 +176,7 @@ class Run:
                 self.candidates += wanted
 
     def _content(self, target: Target) -> bytes | None:
-        data = self.data.get(target.shown)
+        data = self.data.get(target.shown, self.buffers.get(target.path))
         if data is None:
             try:
                 with open(target.path, "rb") as file:

@@ -55,11 +55,11 @@ def discover(
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
             found.roots.append(absolute)
-            if force_exclude and _excluded(absolute, exclude, directory=True):
+            if force_exclude and excluded(absolute, exclude, directory=True):
                 continue
             files: Iterable[str] = walk.files(absolute)
         elif os.path.lexists(absolute):
-            if force_exclude and _excluded(absolute, exclude, directory=False):
+            if force_exclude and excluded(absolute, exclude, directory=False):
                 continue
             if not os.path.exists(absolute):
                 found.notes.append(f"{shown(absolute, start)}: dangling link, not checked")
@@ -91,10 +91,11 @@ def suffix(path: str) -> str:
     return name if name in NAMED else os.path.splitext(name)[1]
 
 
-def _excluded(path: str, exclude: Callable[[str], Patterns], directory: bool) -> bool:
+def excluded(path: str, exclude: Callable[[str], Patterns], directory: bool) -> bool:
+    """Return whether a file or folder named itself lies where `exclude` or the built-in patterns leave out."""
     folder = path if directory else os.path.dirname(path)
     patterns = exclude(folder)
-    below = shown(path, patterns.base) if patterns.base else path
+    below = shown(path, patterns.base or os.getcwd())  # what is called build above the project is not its build
     parts = below.split(os.sep) if directory else below.split(os.sep)[:-1]
     return not DEFAULT_EXCLUDE.isdisjoint(parts) or patterns.covers(path)
 

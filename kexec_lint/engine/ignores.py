@@ -1,4 +1,4 @@
-"""Writes suppression comments at the findings of a run (`check --add-ignore`)."""
+"""Writes suppression comments at findings: of a run (`check --add-ignore`), or of one in an editor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from kexec_lint.engine.decoding import Unreadable, decode
-from kexec_lint.findings import Finding
+from kexec_lint.findings import Edit, Finding, Location
 from kexec_lint.source import Source
 
 _PRESENT = re.compile(r"(kexec:\s*ignore\s*\[)([^\]\n]*)(\])")
@@ -35,6 +35,31 @@ def add(findings: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
             ]
         left += stay
     return left, notes
+
+
+def edit(source: Source, finding: Finding, reason: str) -> Edit | None:
+    """Return the edit that silences one finding in its file, or None where no comment can stand."""
+    if finding.code.startswith("KXL"):
+        return None
+    at = finding.location
+    rows = {row: row for row in (at.row, at.end_row)}  # row of the text → row as the finding counts it
+    if at.cell is not None and source.cells is not None:
+        rows = {source.cells.index(place) + 1: place[1] for place in source.cells if place in _ends(at)}
+    places = _places(source)
+    lines = source.text.split("\n")
+    for row, counted in rows.items():
+        if row in places:
+            line = lines[row - 1]
+            commented = _with_comment(line.encode(), {finding.code}, places[row]).decode()
+            if _PRESENT.search(line) is None:
+                commented = f"{commented} {reason}"
+            whole = Location(at.filename, counted, 1, counted, len(line) + 1, at.cell)
+            return Edit(whole, commented)
+    return None
+
+
+def _ends(at: Location) -> set[tuple[int, int]]:
+    return {(at.cell or 0, at.row), (at.cell or 0, at.end_row)}
 
 
 def _add_to_file(filename: str, findings: Sequence[Finding]) -> list[Finding]:

@@ -33,6 +33,8 @@ class Request(NamedTuple):
     cache_results: bool = True
     stdin: tuple[str, bytes] | None = None
     """Displayed name and content of standard input, checked instead of the file of that name."""
+    buffers: tuple[tuple[str, bytes], ...] = ()
+    """Absolute path and content of files as an editor holds them, which stand for those on the disk."""
     extra_facts: tuple[tuple[str, dict[str, dict[str, Any]]], ...] = ()
     """Executor → facts by pseudo-file that no file holds, such as what a running program registered."""
 

@@ -1,0 +1,1 @@
+"""The language server: thin over the engine, imported by `kexec-lint server` alone."""
