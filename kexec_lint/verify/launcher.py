@@ -23,7 +23,7 @@ def main() -> None:
     except SystemExit:
         raise
     except BaseException as error:
-        error.__traceback__ = _theirs(error.__traceback__)
+        _clean(error)
         sys.excepthook(type(error), error, error.__traceback__)
         if isinstance(error, KeyboardInterrupt):
             sys.exit(130)
@@ -78,14 +78,28 @@ def _execute(job: dict[str, Any]) -> None:
     exec(code, module.__dict__)
 
 
-def _theirs(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the part of a traceback that is the program's."""
-    while traceback is not None and (
-        traceback.tb_frame.f_code.co_filename == __file__
-        or traceback.tb_frame.f_code.co_filename.startswith("<frozen")
-    ):
-        traceback = traceback.tb_next
-    return traceback
+def _clean(error: BaseException) -> None:
+    """Take our own frames out of the traceback of an exception and of those behind it."""
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        kept = []
+        step = one.__traceback__
+        while step is not None:
+            file = step.tb_frame.f_code.co_filename
+            if not file.startswith(os.path.dirname(__file__) + os.sep) and not file.startswith("<frozen runpy"):
+                kept.append(step)
+            step = step.tb_next
+        following: TracebackType | None = None
+        for step in reversed(kept):
+            step.tb_next = following
+            following = step
+        one.__traceback__ = following
+        pending += [one.__cause__, one.__context__]
 
 
 if __name__ == "__main__":

@@ -121,14 +121,20 @@ def _kernel(r: Recorder, original: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         if r.off():
             return original(*args, **kwargs)
-        bound = dict(zip(KERNEL, args, strict=False))
-        bound.update(kwargs)
-        kernel = bound["kernel"]
+        kernel = args[1] if len(args) > 1 else kwargs["kernel"]
         known = _known(kernel)
-        operands = tuple([(m[0], 0, m[1], None, None, index) for index, m in known.arguments.items()])
+        operands = known.operands
+        if operands is None:
+            operands = known.operands = tuple(
+                [(m[0], 0, m[1], None, None, index) for index, m in known.arguments.items()]
+            )
         if known.name is None:
             known.name = kernel.function_name
         name, text = known.name, known.text
+        if r.plain and not kwargs and len(args) > 5:
+            return r.launch(original, args, name, operands, text)
+        bound = dict(zip(KERNEL, args, strict=False))
+        bound.update(kwargs)
         return r.issue(Call(original, args, kwargs, 5, None), "kernel", name, bound, operands, False, text=text)
 
     return call
@@ -312,9 +318,10 @@ def _slice(r: Recorder, original: Any) -> Any:
 class _Kernel:
     """What is known of a kernel object: the memory objects among its arguments, its name and source."""
 
-    __slots__ = ("arguments", "name", "text")
+    __slots__ = ("arguments", "name", "operands", "text")
 
     def __init__(self) -> None:
+        self.operands: tuple[Any, ...] | None = None
         self.arguments: dict[int, tuple[int, int]] = {}
         self.name: str | None = None
         self.text: str | None = None
@@ -328,18 +335,21 @@ def _known(kernel: Any) -> _Kernel:
     return known
 
 
-def _remember(r: Recorder, arguments: dict[int, tuple[int, int]], index: int, value: Any) -> None:
+def _remember(r: Recorder, known: _Kernel, index: int, value: Any) -> None:
     if isinstance(value, r.memory_types):
-        arguments[index] = r.objects.memory(value)
-    else:
-        arguments.pop(index, None)
+        now = r.objects.memory(value)
+        if known.arguments.get(index) != now:
+            known.arguments[index] = now
+            known.operands = None
+    elif known.arguments.pop(index, None) is not None:
+        known.operands = None
 
 
 def _set_arg(r: Recorder, original: Any) -> Any:
     def set_arg(self: Any, index: int, value: Any) -> Any:
         original(self, index, value)
         if not r.off():
-            _remember(r, _known(self).arguments, index, value)
+            _remember(r, _known(self), index, value)
 
     return set_arg
 
@@ -348,9 +358,9 @@ def _set_arg_multi(r: Recorder, original: Any) -> Any:
     def set_arg_multi(self: Any, pairs: tuple[Any, ...]) -> Any:
         original(self, pairs)
         if not r.off():
-            arguments = _known(self).arguments
+            known = _known(self)
             for index in range(0, len(pairs), 2):
-                _remember(r, arguments, pairs[index], pairs[index + 1])
+                _remember(r, known, pairs[index], pairs[index + 1])
 
     return set_arg_multi
 

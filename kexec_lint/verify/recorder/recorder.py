@@ -84,6 +84,7 @@ class Recorder:
         pointers = (getattr(self.cl, name, None) for name in ("MemoryObjectHolder", "SVMPointer"))
         self.memory_types = tuple(kind for kind in pointers if kind is not None)
         self.gates = Gates(self.cl, [Gate(*pair) for pair in self.experiment.gates], self.experiment.deadline)
+        self.plain = not (self.experiment.serialize or self.experiment.gates or self.experiment.profile)
         self.changes = bool(self.experiment.serialize or self.experiment.gates)
 
     def off(self) -> bool:
@@ -134,9 +135,7 @@ class Recorder:
         source = self.objects.source(text) if text is not None else 0
         flags = (blocking, nanny, through, listed is not None, mapping, of, ordinal)
         shape = bound.get("global_work_size")
-        launch = (
-            (source, tuple(int(n) for n in shape) if shape else (), len(operands)) if kind == "kernel" else None
-        )
+        launch = (source, _sizes(shape), len(operands)) if kind == "kernel" else None
         self.writer.put(
             (
                 "C",
@@ -160,6 +159,46 @@ class Recorder:
             self.writer.put(("X", f"recording stopped after {MOST} commands"))
             self.close()
         return result
+
+    def launch(self, function: Any, args: tuple[Any, ...], name: str, operands: tuple[Any, ...], text: Any) -> Any:
+        """Enqueue a kernel and note it: `issue` for the commonest call, when nothing is to be changed."""
+        site, through = self.sites.take(3)
+        waits = args[5]
+        if waits is not None and type(waits) is not list and type(waits) is not tuple:
+            waits = list(waits)
+            args = (*args[:5], waits, *args[6:])
+        listed = None if waits is None else self.numbers(waits)
+        begin = time.perf_counter_ns()
+        event = function(*args)
+        end = time.perf_counter_ns()
+        objects = self.objects
+        objects.count += 1
+        number = self.last = objects.count
+        objects.events[event.int_ptr] = number
+        self.ordinal += 1
+        flags = (False, False, through, listed is not None, None, 0, self.ordinal)
+        launch = (objects.source(text) if text is not None else 0, _sizes(args[2]), len(operands))
+        self.writer.put(
+            (
+                "C",
+                number,
+                "kernel",
+                name,
+                objects.queue(args[0]),
+                site,
+                listed or (),
+                operands,
+                flags,
+                launch,
+                threading.get_ident(),
+                begin,
+                end,
+            )
+        )
+        if self.ordinal >= MOST:
+            self.writer.put(("X", f"recording stopped after {MOST} commands"))
+            self.close()
+        return event
 
     def _changed(
         self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: int
@@ -314,6 +353,15 @@ class Recorder:
             with_bytes = np.ascontiguousarray(np.asarray(array))
             found[f"d{index}"] = with_bytes
         np.savez(file, **found)
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    if type(shape) is tuple and all(type(n) is int for n in shape):
+        return shape
+    try:
+        return tuple(int(n) for n in shape) if shape is not None else ()
+    except TypeError:
+        return ()
 
 
 def _usable(queue: Any, memory: Any) -> bool:

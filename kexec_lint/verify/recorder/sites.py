@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import sys
@@ -12,20 +13,25 @@ from kexec_lint.verify.recorder.stream import Writer
 
 DEPTH = 40
 Site = tuple[tuple[int, int], ...]
+_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class _Activation:
     """Marks one activation of a function: frames cannot be told apart by their addresses, which are used again.
 
     It lives in the frame's `f_trace`, which nothing looks at while no trace function is set; should one be set
-    later, calling it traces nothing.
+    later, calling it traces nothing. While an activation lasts its callers stand still (but not those of a
+    generator), so their part of the chain is kept with it, and the last whole chain with the place it was for.
     """
 
-    __slots__ = ("number",)
+    __slots__ = ("at", "number", "outer", "site")
     _numbers = itertools.count(1)
 
     def __init__(self) -> None:
         self.number = next(self._numbers)
+        self.outer: Site | None = None
+        self.at = -1
+        self.site: Site = ()
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         return None
@@ -44,39 +50,61 @@ class Sites:
     def take(self, depth: int = 2) -> tuple[Site, str]:
         """Return the caller's chain without PyOpenCL's own frames, and what of PyOpenCL it went through."""
         frame: FrameType | None = sys._getframe(depth)
-        chain: list[tuple[int, int]] = []
         through = ""
-        traced = sys.gettrace() is not None
         codes = self._codes
-        while frame is not None and len(chain) < DEPTH:
+        while frame is not None:
             code = frame.f_code
             known = codes.get(id(code))
             if known is None:
                 known = codes[id(code)] = code, self._kind(code)
             kind = known[1]
             if kind == 0:
-                if not traced:
-                    mark = frame.f_trace
-                    if type(mark) is _Activation:
-                        number = mark.number
-                    else:
-                        made = _Activation()
-                        frame.f_trace = made
-                        number = made.number
-                else:
-                    number = id(frame)
-                key = (id(code), frame.f_lasti)
-                place = self._places.get(key)
-                if place is None:
-                    place = self._place(code, frame, key)
-                chain.append((number, place))
-            elif kind == 2:
+                return self._chain(frame), through
+            if kind == 2:
                 break
-            elif not chain and kind > 2:
+            if kind > 2:
                 through = f"{os.path.basename(code.co_filename)}:{code.co_name}"
             frame = frame.f_back
-        chain.reverse()
-        return tuple(chain), through
+        return (), through
+
+    def _chain(self, frame: FrameType) -> Site:
+        """Return the chain that ends in a frame of the user's."""
+        mark = frame.f_trace
+        if type(mark) is not _Activation:
+            if sys.gettrace() is not None:
+                return self._walk(frame)
+            mark = _Activation()
+            frame.f_trace = mark
+        at = frame.f_lasti
+        if mark.at == at and mark.outer is not None:
+            return mark.site
+        outer = mark.outer
+        if outer is None:
+            outer = self._walk(frame.f_back)
+            if not frame.f_code.co_flags & _RESUMED:
+                mark.outer = outer
+        mark.at, mark.site = at, (*outer, (mark.number, self._place(frame)))
+        return mark.site
+
+    def _walk(self, frame: FrameType | None) -> Site:
+        chain: list[tuple[int, int]] = []
+        traced = sys.gettrace() is not None
+        while frame is not None and len(chain) < DEPTH:
+            code = frame.f_code
+            known = self._codes.get(id(code))
+            if known is None:
+                known = self._codes[id(code)] = code, self._kind(code)
+            if known[1] == 2:
+                break
+            if known[1] == 0:
+                mark = frame.f_trace
+                if type(mark) is not _Activation and not traced:
+                    mark = _Activation()
+                    frame.f_trace = mark
+                number = mark.number if type(mark) is _Activation else id(frame)
+                chain.append((number, self._place(frame)))
+            frame = frame.f_back
+        return tuple(reversed(chain))
 
     def _kind(self, code: CodeType) -> int:
         """0: the user's, 1: PyOpenCL's plumbing, 2: where we start the program, 3: PyOpenCL's Arrays and such."""
@@ -87,7 +115,13 @@ class Sites:
             return 1 if os.path.basename(file) in ("__init__.py", "_monkeypatch.py", "invoker.py") else 3
         return 1 if (file.startswith("<") and "pyopencl" in file) or file.startswith("<frozen") else 0
 
-    def _place(self, code: CodeType, frame: FrameType, key: tuple[int, int]) -> int:
+    def _place(self, frame: FrameType) -> int:
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        known = self._places.get(key)
+        if known is not None:
+            return known
+        self._codes.setdefault(key[0], (code, 0))  # keeps the code alive, and its address its own
         number = len(self._places)
         row, end_row, column, end_column = frame.f_lineno, frame.f_lineno, -1, -1
         if hasattr(code, "co_positions"):
