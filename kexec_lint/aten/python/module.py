@@ -121,16 +121,30 @@ class Module:
             scope = self.scope(scope)
 
     def value(self, name: ast.Name) -> ast.expr | None:
-        """Return what a name was assigned if exactly one plain assignment binds it where it is looked up."""
+        """Return what a name was assigned where it is looked up, None if that depends on the path.
+
+        Of several assignments in straight line the last before the use counts, in the scope of the use only.
+        """
         for scope in self.scopes(name):
             values = self.assigned.get((scope, name.id))
             if values is not None:
-                return values[0] if len(values) == 1 else None
+                if len(values) == 1:
+                    return values[0]
+                straight = scope is self.scope(name) and all(
+                    v is not None and self._is_straight(v, scope) for v in values
+                )
+                before = [v for v in values if v is not None and v.lineno < name.lineno]
+                return before[-1] if straight and before else None
             if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name.id in parameters(
                 scope
             ):
                 return None
         return None
+
+    def _is_straight(self, value: ast.expr, scope: ast.AST) -> bool:
+        """Whether a value is assigned by a statement that stands directly in the body of a scope."""
+        statement = self.parents.get(value)
+        return isinstance(statement, (ast.Assign, ast.AnnAssign)) and self.parents.get(statement) is scope
 
     def dotted(self, node: ast.AST, depth: int = 0) -> str:
         """Return the full dotted name an expression stands for ("torch.library.Library"), or ""."""

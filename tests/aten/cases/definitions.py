@@ -231,3 +231,13 @@ def f(x):
 import torch
 torch.library.define("m1::f", "(Tensor x) -> Tensor")
 torch.library.define("m1::g", "(Tensor x) -> Tensor")
+# case: a name that is assigned anew for each operator
+import torch
+lib = torch.library.Library("m1", "DEF")
+name = "f"
+lib.define(f"{name}(Tensor x) -> Tensor")
+lib.impl(name, lambda x: x + 1, "CPU")
+name = "g"
+lib.define(f"{name}(Tensor x) -> Tensor")
+lib.impl("h", lambda x: x + 1, "CPU")  # expect: ATN110
+lib.impl(name, lambda x: x + 1, "CPU")
