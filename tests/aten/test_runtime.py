@@ -1,0 +1,47 @@
+"""`check --runtime MODULE`: the dispatcher's tables in place of guesses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs torch: pip install 'kexec-lint[export]'")
+
+MODULE = """import torch
+NAMES = ["gain", "loss"]
+lib = torch.library.Library("runtimetest", "DEF")
+for n in NAMES:
+    lib.define(n + "(Tensor x) -> Tensor")
+lib.impl("gain", lambda x: x * 2, "CPU")
+lib.impl("gian", lambda x: x * 2, "CPU")
+lib.define("quiet(Tensor x) -> Tensor")
+lib.impl("".join(["qui", "et"]), lambda x: x + 1, "CPU")
+"""
+
+
+def check(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kexec_lint", "check", "--isolated", "--no-cache", "--output-format", "json", *args],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_computed_names_are_known_at_run_time(tmp_path: Path) -> None:
+    (tmp_path / "ops_of_mine.py").write_text(MODULE, encoding="utf-8")
+    assert json.loads(check(tmp_path, "ops_of_mine.py").stdout) == []
+    run = check(tmp_path, "--runtime", "ops_of_mine", "ops_of_mine.py")
+    assert run.returncode == 1
+    assert [(f["code"], f["location"]["row"]) for f in json.loads(run.stdout)] == [("ATN110", 7)]
+
+
+def test_a_module_that_fails_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import torch\nraise OSError('libmine.so: cannot open')\n", encoding="utf-8")
+    run = check(tmp_path, "--runtime", "broken", "broken.py")
+    assert run.returncode == 2
+    assert run.stderr.strip().splitlines() == [
+        "kexec-lint: --runtime broken: importing broken raises OSError: libmine.so: cannot open"
+    ]
