@@ -19,6 +19,9 @@ _POSITIONS = {
 }
 
 
+_ARRAY_METHODS = frozenset({"get", "get_async", "set", "fill", "copy", "map_to_host"})
+
+
 @dataclass(frozen=True)
 class Named:
     """A name and the call that makes the object, if the source shows it."""
@@ -104,6 +107,8 @@ def _argument(call: ast.Call, what: str, position: int) -> ast.expr | None:
         return keyword
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
+    if function in _ARRAY_METHODS and isinstance(call.func, ast.Attribute) and what != "queue":
+        return call.func.value
     if what == "queue":
         index = 0
     elif what == "argument":

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from kexec_lint import rulebook
 from kexec_lint.findings import Confidence, Finding
 from kexec_lint.opencl import checks
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis
+from kexec_lint.opencl.checks.words import name, row, start
 from kexec_lint.opencl.report import judged
 from kexec_lint.source import Options, Source
 from kexec_lint.verify import VerifyError, runtimes
@@ -160,8 +162,41 @@ def _judged(graph: g.EnqueueGraph, path: str, options: Options, ran: dict[int, R
     for finding, evidence, _ in judged(Analysis([graph]), source, options):
         nodes = evidence.nodes
         earlier, later = (ran.get(id(nodes[0])), ran.get(id(nodes[1]))) if len(nodes) == 2 else (None, None)
+        finding = _pool_words(finding, earlier, later)
         pairs.append(Pair(_shown(finding, path, shown), earlier, later, graph))
     return pairs
+
+
+def _pool_words(finding: Finding, earlier: Ran | None, later: Ran | None) -> Finding:
+    """Say OCL504 where two blocks that a pool handed out are the same memory."""
+    if earlier is None or later is None:
+        return finding
+    for one in earlier.command.accesses:
+        for two in later.command.accesses:
+            a, b = one.memory, two.memory
+            if a.pool is None or a is b or a.root is not b.root or finding.code == "OCL504":
+                continue
+            if one.writes is False and two.writes is False:
+                continue
+            line = row(earlier.command.site, later.command.site)
+            assert earlier.command.queue is not None
+            queue = earlier.command.queue.name
+            return replace(
+                finding,
+                code="OCL504",
+                name=rulebook.rule("OCL504").name,
+                severity=rulebook.rule("OCL504").severity,
+                message=(
+                    f"{start(later.command)} got the pool's block of `{a.name}`, which {name(earlier.command)} "
+                    f"(line {line}) on `{queue}` may still use: it went back to the pool in between, which does not "
+                    "wait"
+                ),
+                help=(
+                    f"finish `{queue}` before the block goes back, give each queue a pool of its own, or use "
+                    "SVMPool with an SVMAllocator(context, queue=queue)"
+                ),
+            )
+    return finding
 
 
 def _shown(finding: Finding, path: str, shown: str) -> Finding:

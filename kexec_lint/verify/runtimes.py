@@ -6,7 +6,6 @@ names another folder, and knows nothing of a runtime that pip put under sys.pref
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib.util
 import os
 import platform
@@ -18,6 +17,8 @@ from pathlib import Path
 from kexec_lint.verify import VerifyError
 
 SYSTEM_VENDORS = "/etc/OpenCL/vendors"
+LIBRARIES = ("/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/local/nvidia/lib64")
+"""Where NVIDIA's driver puts its OpenCL library; container images often have it without an ICD file."""
 
 
 def require() -> None:
@@ -71,8 +72,11 @@ def _unlisted() -> Iterator[tuple[str, str]]:
     intel = Path(sys.prefix, "lib", "libintelocl.so")
     if intel.exists() and "libintelocl" not in listed:
         yield "intel-cpu", str(intel)
-    if "nvidia" not in listed and ctypes.util.find_library("nvidia-opencl"):
-        yield "nvidia", "libnvidia-opencl.so.1"
+    named = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    nvidia = (Path(folder, "libnvidia-opencl.so.1") for folder in (*named, *LIBRARIES) if folder)
+    found = next((library for library in nvidia if library.exists()), None)
+    if "nvidia" not in listed and found is not None:
+        yield "nvidia", str(found)
 
 
 def _system() -> Iterator[tuple[str, str]]:

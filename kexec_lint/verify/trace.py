@@ -84,7 +84,11 @@ class _Builder:
                         self.trace.devices.append(device)
                 case "M":
                     _, number, kind, size, access, parent, origin = record
-                    memory = g.Memory(kind, kind, True, access=access or None, size=size)
+                    memory = g.Memory("buffer" if kind == "pooled" else kind, kind, True, size=size)
+                    memory.access = access or None
+                    if kind == "pooled":
+                        memory.pool = parent
+                        memory.kind = "buffer"
                     if parent:
                         memory.parent, memory.range = self.memories[parent], (origin, origin + size)
                     self.memories[number] = memory
@@ -212,7 +216,7 @@ class _Builder:
                 writes = False
         if command.array:
             memory.root.tracked = memory.root.kind != "host"
-        if memory.name == memory.kind:
+        if memory.name in (memory.kind, _NAMELESS):
             _name_memory(memory, command, position)
         whole = low == 0 and memory.size in (None, high)
         extent = None if whole or high <= low else (low, high)
@@ -269,6 +273,7 @@ class _Builder:
             self.begin()
 
 
+_NAMELESS = "the buffer"
 _WORDS = {"__isub__": "-= scalar", "__iadd__": "kernel +=", "get": "get", "get_async": "get", "set": "set"}
 
 
@@ -300,7 +305,7 @@ def _name_memory(memory: g.Memory, command: g.Command, position: int) -> None:
     elif memory.kind == "host":
         memory.name = "an array"
     else:
-        memory.name = "the buffer"
+        memory.name = _NAMELESS
 
 
 def segments(trace: Trace) -> Iterator[g.EnqueueGraph]:

@@ -76,7 +76,15 @@ class Gates:
         self._deadline = deadline
         self._by_earlier = {gate.earlier: gate for gate in reversed(gates)}
         self._kept: list[Any] = []
+        self._held: list[Any] = []
         self._watchdog: threading.Thread | None = None
+
+    def hold(self, thing: Any) -> None:
+        """Keep an object alive while a gate may still be shut."""
+        if all(gate.result for gate in self.all):
+            self._held.clear()
+        else:
+            self._held.append(thing)
 
     def any_shut(self) -> bool:
         """Return whether a gate holds a command."""

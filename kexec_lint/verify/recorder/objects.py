@@ -67,8 +67,6 @@ class Objects:
         kind, access, parent, origin = "buffer", "", 0, 0
         if isinstance(memory, cl.MemoryObjectHolder):
             pooled = not isinstance(memory, cl.MemoryObject)
-            if pooled and memory.int_ptr in self.pooled:
-                return self.pooled[memory.int_ptr], memory.size
             size = memory.size
             flags = memory.flags
             access = (
@@ -77,7 +75,8 @@ class Objects:
             if memory.type != cl.mem_object_type.BUFFER:
                 kind = "image"
             if pooled:
-                self.pooled[memory.int_ptr] = number
+                # Each time the pool hands a block out it is another object over the same memory.
+                kind, parent = "pooled", self._block(memory)
         else:
             kind, size = "svm", memory.size or 0
             inner = getattr(memory, "mem", None)
@@ -87,6 +86,14 @@ class Objects:
         self._mark(memory, (number, size))
         self.met(memory)
         return number, size
+
+    def _block(self, memory: Any) -> int:
+        """Return the number of the memory object behind what a pool hands out."""
+        number = self.pooled.get(memory.int_ptr)
+        if number is None:
+            number = self.pooled[memory.int_ptr] = self.next()
+            self.writer.put(("M", number, "buffer", memory.size, "", 0, 0))
+        return number
 
     def part(self, memory: Any, parent: tuple[int, int], origin: int) -> None:
         """Note that an object is a part of another."""

@@ -226,11 +226,12 @@ class Recorder:
             return result
         if self.experiment.serialize:
             self.previous[queue.context.int_ptr] = self.cl.Event.from_int_ptr(event.int_ptr)
-        if gated:
+        # Looked at again: another thread may have shut a gate while this command was on its way behind it.
+        if gated or self.gates.any_shut():
             self.busy.yes = True
             try:
                 self.gates.enqueued(ordinal, event, queue)
-                if blocking:
+                if blocking and gated:
                     self.gates.wait(lambda: event.command_execution_status <= 0)
             finally:
                 self.busy.yes = False
@@ -294,7 +295,13 @@ class Recorder:
     # --- contents ---------------------------------------------------------------------------------------------
 
     def keep(self, thing: Any) -> None:
-        """Hold a queue or memory object that is met first until the end, if contents are compared."""
+        """Hold a queue or memory object that is met first until the end, if contents are compared.
+
+        While a user event is unset no other object may be released (note to clCreateUserEvent), so a run with gates
+        holds what it meets until the gates are open for good.
+        """
+        if self.experiment.gates:
+            self.gates.hold(thing)
         if not self.experiment.contents:
             return
         if isinstance(thing, self.cl._cl.CommandQueue):
