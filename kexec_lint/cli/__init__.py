@@ -18,6 +18,7 @@ COMMANDS = {
     "rule": "explain a rule",
     "dispatch": "tell which PyTorch kernel a call runs",
     "opset": "tell whether an ExecuTorch model runs on a build",
+    "delegate": "show what an ExecuTorch backend took, and compare its numbers",
     "diagnose": "name the layer of an error from a log, a command or a code",
     "boundary": "see what the GPU driver was asked and answered",
     "server": "speak the language server protocol with an editor",

@@ -6,16 +6,13 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from kexec_lint.executorch import program
 from kexec_lint.executorch.export import ExportError, one_line, require
 from kexec_lint.executorch.export.source import Entry, SourceModel, load
-
-if TYPE_CHECKING:
-    from kexec_lint.executorch.export.partial import Taken
 
 
 @dataclass(frozen=True)
@@ -30,12 +27,12 @@ class Left:
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program as it ships. `taken` are, by method, the nodes that went to delegates, in topological order."""
+    """A program as it ships. `fused` names, by method, the nodes of each delegate."""
 
     program: program.Program
     data: bytes
     left: tuple[Left, ...] = ()
-    taken: tuple[tuple[str, tuple[Taken, ...]], ...] = ()
+    fused: Mapping[str, list[list[str]]] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -77,29 +74,25 @@ def exported(spec: str, name: str, entry: Entry) -> Any:
 def lower(model: SourceModel, partitioners: Sequence[Any]) -> Lowered:
     """Return the lowered program, what each delegate took and what was left. Raises ExportError."""
     from kexec_lint.executorch.export import reasons
-    from kexec_lint.executorch.export.partial import Partial
 
     if model.finished is not None:
         data = model.finished.buffer
         return Lowered(program.read(model.spec, data), data)
     programs = {name: exported(model.spec, name, entry) for name, entry in model.methods.items()}
-    wrapped = {name: [Partial(inner) for inner in partitioners] for name in programs}
     with reasons.collected() as why:
-        edge = to_edge(model.spec, programs, wrapped)
+        edge = to_edge(model.spec, programs, {name: list(partitioners) for name in programs})
     # Taken before to_executorch, which changes the targets of the nodes in place and keeps their names.
     outside = [
         (name, node.name, reasons.target_name(node), why.of(node) or _silence(node, partitioners))
         for name in programs
         for node in _outside(edge.exported_program(name).graph_module)
     ]
+    fused = {name: _fused(edge.exported_program(name).graph_module) for name in programs}
     final = to_executorch(model.spec, edge)
     operators = {name: _operators(final.exported_program(name).graph_module) for name in programs}
     left = tuple(Left(name, node, operators[name].get(node, target), text) for name, node, target, text in outside)
-    taken = tuple(
-        (name, tuple(node for partial in used for node in partial.taken)) for name, used in wrapped.items()
-    )
     data = final.buffer
-    return Lowered(program.read(model.spec, data), data, left, taken)
+    return Lowered(program.read(model.spec, data), data, left, fused)
 
 
 def to_edge(spec: str, programs: dict[str, Any], partitioners: dict[str, list[Any]]) -> Any:
@@ -138,6 +131,25 @@ def _outside(module: Any) -> list[Any]:
     found = [node for node in module.graph.nodes if node.op == "call_function" and hasattr(node.target, "_schema")]
     for _, inner, _ in get_control_flow_submodules(module):
         found += _outside(inner)
+    return found
+
+
+def _fused(module: Any) -> list[list[str]]:
+    """Return the names of the nodes in each delegate, in the order of the calls; branches come last."""
+    from executorch.exir.delegate import executorch_call_delegate
+    from executorch.exir.graph_module import get_control_flow_submodules
+
+    lowered = [
+        getattr(module, node.args[0].target)
+        for node in module.graph.nodes
+        if node.op == "call_function" and node.target is executorch_call_delegate
+    ]
+    found = [
+        [node.name for node in part.original_module.graph.nodes if hasattr(node.target, "_schema")]
+        for part in lowered
+    ]
+    for _, inner, _ in get_control_flow_submodules(module):
+        found += _fused(inner)
     return found
 
 
