@@ -529,6 +529,10 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         if flow is not Flow.NEXT:
             break
         execute_block(m, loop.step)
+    if m.native and not finished:
+        from kexec_lint.opencl.interpreter.native import executing
+
+        executing.after_loop(m, loop)
     exits = m.exits.pop()
     broken = [exit for exit in exits if exit.flow is Flow.BREAK]
     for exit in exits:
@@ -542,7 +546,8 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         if loop.orelse and finished and not broken:
             return execute_block(m, loop.orelse)
         return Flow.NEXT
-    if loop.iter is not None and flow in (Flow.RETURN, Flow.RAISE, Flow.DEAD) and not finished:
+    entered = loop.iter is None and (not m.native or counted or loop.test_last or isinstance(loop.test, p.Const))
+    if not entered and flow in (Flow.RETURN, Flow.RAISE, Flow.DEAD) and not finished:
         # the loop may have no iteration at all: what follows is reached that way
         return Flow.NEXT if flow is Flow.DEAD else _zero_iterations(m, flow)
     return flow

@@ -139,7 +139,7 @@ def address(m: Machine, node: p.Value) -> AbstractValue:
             if isinstance(held, pointers.Reference):
                 return pointers.Address(held.state, held.key, held.base, held.index)
             if isinstance(held, Object) and (held.kind == "host" or pointers.is_array(held)):
-                return held
+                return pointers.pointer_to(held)
             return pointers.Address(state, name)
         case p.Attr(base=base, name=name):
             owner = pointers.target(expressions.evaluate(m, base))
@@ -156,7 +156,7 @@ def address(m: Machine, node: p.Value) -> AbstractValue:
                 state[name] = pointers.member(m, owner, name, node.span)
             held = state.get(name)
             if isinstance(held, Object) and (held.kind == "host" or pointers.is_array(held)):
-                return held
+                return pointers.pointer_to(held)
             return pointers.Address(state, name)
         case p.Item(base=base, index=index):
             inner = expressions.evaluate(m, base)

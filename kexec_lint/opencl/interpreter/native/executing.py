@@ -35,6 +35,10 @@ def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> N
                 name_value(value, name)
         case p.Item(base=base, index=index):
             inner = pointers.target(expressions.evaluate(m, base))
+            if isinstance(base, p.Name) and isinstance(value, Object):
+                from kexec_lint.opencl.interpreter.statements import name_value
+
+                name_value(value, f"{base.id}[]")
             pointers.set_element(m, inner, expressions.evaluate(m, index), value, span)
         case p.Operation(op="deref", operands=(pointer,)):
             _through(m, expressions.evaluate(m, pointer), value, span)
@@ -159,6 +163,16 @@ def run_labelled(m: Machine, body: Sequence[p.Statement]) -> Flow:
     for exit in m.exits.pop():
         m.leave(exit)
     return flow
+
+
+def after_loop(m: Machine, loop: p.Loop) -> None:
+    """A loop was followed for some turns only: counters are not known after it, arrays hold more than was seen."""
+    for one in loop.step:
+        if isinstance(one, p.AugAssign) and isinstance(one.target, p.Name):
+            assign(m, one.target, m.fresh("counter", one.target.id), one.span)
+    for value in list(m.frame.variables.values()):
+        if pointers.is_array(value) and isinstance(value, Object) and not value.state.get("open"):
+            m.heap.write(value.state, "open", True)
 
 
 def _class(m: Machine, node: p.Class) -> Flow:

@@ -34,6 +34,12 @@ class Address(AbstractValue):
     ) -> None:
         self.state, self.key, self.base, self.index, self.type = state, key, base, index, type
 
+    @property
+    def held(self) -> AbstractValue | None:
+        """What stands there."""
+        found = self.state.get(self.key)
+        return found if isinstance(found, AbstractValue) else None
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Address) and self.state is other.state and self.key == other.key
 
@@ -55,6 +61,11 @@ def is_array(value: AbstractValue) -> bool:
 def is_cell(value: AbstractValue) -> bool:
     """Return whether a value is a variable that is itself the host memory of a transfer."""
     return isinstance(value, Object) and value.kind == "host" and bool(value.state.get("cell"))
+
+
+def pointer_to(held: Object) -> Object:
+    """Return the address of host memory: that of a variable is no read of it."""
+    return Object("host", {}, model=held.model, site=held.site, name=held.name) if is_cell(held) else held
 
 
 def to_element(base: AbstractValue, index: AbstractValue) -> Address:
@@ -260,6 +271,16 @@ def set_member(m: Machine, base: AbstractValue, name: str, value: AbstractValue,
             store(m, old, value, span)
             return
         m.heap.write(state, name, value)
+        if isinstance(value, Address) and isinstance(base, Unknown):
+            _escapes(m, value)
+
+
+def _escapes(m: Machine, at: Address) -> None:
+    """An address is kept where unseen code finds it."""
+    held = load(m, at)
+    if isinstance(held, Object) and held.kind == "event":
+        held.model.escaped = True
+        held.state["given back"] = True
 
 
 def value_of(m: Machine, value: AbstractValue, span: p.Span) -> AbstractValue:
