@@ -50,7 +50,8 @@ def analyse(source: Source, project: Project, options: Options) -> Analysis:
     _run_module(machine, scope, analysis)
     scope.complete = True
     for function in _entry_points(machine, scope):
-        _run_function(machine, function, analysis)
+        if id(function.node) not in machine.entered or options.assume_out_of_order:
+            _run_function(machine, function, analysis)
     analysis.kernel_texts = machine.kernel_texts
     return analysis
 

@@ -190,9 +190,17 @@ def enter(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Spa
         return m.fresh("context manager")
     frame = open_frame(m, function, arguments, span)
     result = run_frame(m, frame, node, span)
+    if m.stack and not m.scratch and _general(node, function, arguments):
+        m.entered.add(id(node))
     if cached:
         m.memo[key] = result
     return result
+
+
+def _general(node: p.Function | p.Lambda, function: FunctionValue, arguments: Arguments) -> bool:
+    """Return whether a call gave every parameter a value that decides no branch: it stands for any other call."""
+    given = len(arguments.values) + (function.bound is not None)
+    return given >= len(node.params) and all(isinstance(v, Unknown | Object) for v in arguments.values)
 
 
 def open_frame(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Span) -> Frame:
@@ -257,8 +265,6 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         pushed = True
     else:
         pushed = False
-    if m.stack and not m.scratch:
-        m.entered.add(id(node))
     m.frames.append(frame)
     m.stack.append(node)
     if getattr(node, "broken", False) and not m.scratch:
