@@ -6,13 +6,11 @@ import ast
 from dataclasses import dataclass
 
 from kexec_lint.aten.facts import FileBuilder, LibraryObject
-from kexec_lint.aten.python.module import Module, argument, parameters
+from kexec_lint.aten.python.module import APIS, Module, argument, parameters
 from kexec_lint.source import Project, Source
 
 CONSTRUCTOR = "torch.library.Library"
 SCOPED = "torch.library._scoped_library"
-KEPT_CALLS = ("torch.library.",)
-"""Calls that use a Library given to them without keeping it alive."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,8 @@ class Libraries:
             return True
         if isinstance(parent, ast.keyword):
             parent = self.module.parents.get(parent)
-        return isinstance(parent, ast.Call) and self.module.dotted(parent.func).startswith(KEPT_CALLS)
+        name = self.module.dotted(parent.func) if isinstance(parent, ast.Call) else ""
+        return name.startswith("torch.library.") and name.removeprefix("torch.library.") in APIS
 
 
 def is_library(module: Module, call: ast.Call) -> bool:

@@ -241,3 +241,10 @@ name = "g"
 lib.define(f"{name}(Tensor x) -> Tensor")
 lib.impl("h", lambda x: x + 1, "CPU")  # expect: ATN110
 lib.impl(name, lambda x: x + 1, "CPU")
+# case: opaque types
+import torch
+lib = torch.library.Library("m1", "DEF")
+lib.define("f(torch.distributed.device_mesh.DeviceMesh mesh, int dim) -> Tensor")
+lib.impl("f", lambda mesh, dim: torch.ones(1), "CompositeExplicitAutograd")
+lib.define("g(torch.dtype d) -> Tensor")  # expect: ATN116
+lib.impl("g", lambda d: torch.ones(1), "CompositeExplicitAutograd")

@@ -201,6 +201,9 @@ def nested():
     def close():
         lib._destroy()
     return close
+def kept():
+    lib = torch.library.Library("m9", "DEF")
+    torch.library._keep_alive.append(lib)
 def table():
     found = {}
     lib = torch.library.Library("m8", "DEF")
