@@ -139,7 +139,7 @@ def widen(tree: Tree, value: cst.BaseExpression, events: list[str]) -> list[Chan
 def _append(tree: Tree, value: cst.List | cst.Tuple, last: cst.BaseElement, more: str) -> list[Change]:
     _, last_end = tree.whole(last.value)
     last_start = tree.whole(last.value)[0]
-    closing = tree.range(value.rbracket)[0] if isinstance(value, cst.List) else tree.whole(value)[1] - 1
+    closing = (tree.range(value) if isinstance(value, cst.List) else tree.whole(value))[1] - 1
     tail = tree.text[last_end:closing]
     row_start = tree.text.rfind("\n", 0, last_start) + 1
     indent = tree.text[row_start:last_start].rstrip("*")

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.fixes.changes import Change
 from kexec_lint.opencl.fixes.pairs import Case
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Changes that may put a finding right. `safe` as ruff means it; `first` goes before the general ones."""
+    """Changes that may put a finding right. `safe` as ruff means it; `first` goes before the general ones.
+
+    `covers` are the earlier commands that it has to put first; the others that are missing may be so by the fix
+    of another finding.
+    """
 
     message: str
     changes: tuple[Change, ...]
     safe: bool = True
     first: bool = False
+    covers: tuple[g.Command, ...] = ()
 
 
 Proposer = Callable[[Case], Iterator[Candidate]]

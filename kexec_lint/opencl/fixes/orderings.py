@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -19,53 +20,64 @@ def wait_list(case: Case) -> Iterator[Candidate]:
     call = case.at
     if not isinstance(call, cst.Call) or not isinstance(case.later, g.Command):
         return
-    for from_lists in (False, True):
-        captured = _events(case, call, from_lists)
-        if captured is None:
-            continue
-        events, changes, lines = captured
-        widened = calls.wait_for(case.tree, call, events)
+    for named in _named(case, call):
+        widened = calls.wait_for(case.tree, call, named.events)
         if widened is None:
             continue
-        names = ", ".join(f"`{event.lstrip('*')}`" for event in events)
-        what = f"Wait for {names}"
-        yield Candidate(what, (*changes, *widened))
-        flushes = _flushes(case, lines)
+        changes = (*named.changes, *widened)
+        yield Candidate(f"Wait for {named.words}", changes, covers=named.commands)
+        flushes = _flushes(case, named)
         if flushes:
-            yield Candidate(f"{what}, and flush its queue", (*changes, *widened, *flushes))
+            what = f"Wait for {named.words}, and flush its queue"
+            yield Candidate(what, (*changes, *flushes), covers=named.commands)
 
 
-def _events(
-    case: Case, call: cst.CSTNode, from_lists: bool
-) -> tuple[list[str], list[Change], list[tuple[cst.Call, g.Command]]] | None:
-    """Name the events of all earlier commands before a call; None if one has no name there."""
-    events: dict[str, None] = {}
-    changes: list[Change] = []
-    made: list[tuple[cst.Call, g.Command]] = []
-    taken = set(case.taken)
-    for command in case.earlier:
-        producer = case.call_of(command)
-        if producer is None or case.tree.function(producer) is not case.tree.function(call):
-            return None
-        if from_lists:
-            found = capture.list_of(case.tree, producer)
-        elif case.tree.precedes(producer, call):
-            found = capture.event_of(case.tree, producer, taken, mapped=command.kind == "map")
-        else:
+@dataclass(frozen=True)
+class Named:
+    """Expressions for events of earlier commands, the changes that give them names, and the calls."""
+
+    events: list[str]
+    changes: list[Change]
+    calls: list[cst.Call]
+    commands: tuple[g.Command, ...]
+
+    @property
+    def words(self) -> str:
+        """The events for a sentence."""
+        return ", ".join(f"`{event.lstrip('*')}`" for event in self.events)
+
+
+def _named(case: Case, call: cst.Call) -> Iterator[Named]:
+    """Yield ways to name the events of the earlier commands, of as many as can be named before the call."""
+    for from_lists in (False, True):
+        events: dict[str, None] = {}
+        changes: list[Change] = []
+        producers: list[cst.Call] = []
+        commands: list[g.Command] = []
+        taken = set(case.taken)
+        for command in case.earlier:
+            producer = case.call_of(command)
+            if producer is None or case.tree.function(producer) is not case.tree.function(call):
+                continue
             found = None
-        if found is None:
-            return None
-        events[found.text] = None
-        changes += found.changes
-        made.append((producer, command))
-    return list(events), changes, made
+            if from_lists:
+                found = capture.list_of(case.tree, producer)
+            elif case.tree.precedes(producer, call):
+                found = capture.event_of(case.tree, producer, taken, mapped=command.kind == "map")
+            if found is not None:
+                events[found.text] = None
+                changes += found.changes
+                producers.append(producer)
+                commands.append(command)
+        if case.evidence.nodes[0] in commands:
+            yield Named(list(events), changes, producers, tuple(commands))
 
 
-def _flushes(case: Case, made: list[tuple[cst.Call, g.Command]]) -> list[Change]:
+def _flushes(case: Case, named: Named) -> list[Change]:
     """Flush the queues of the earlier commands where it is another one than that of the later command."""
     later = case.later
     found: dict[str, Change] = {}
-    for producer, command in made:
+    for producer, command in zip(named.calls, named.commands, strict=True):
         line = case.tree.line(producer)
         queue = queue_text(case.tree, producer)
         another = isinstance(later, g.Command) and command.queue is not later.queue
@@ -96,12 +108,11 @@ def barrier_list(case: Case) -> Iterator[Candidate]:
         present = calls.argument(call, "wait_for") if call is not None else None
         if call is None or present is None:
             continue
-        for from_lists in (False, True):
-            captured = _events(case, call, from_lists)
-            widened = captured and calls.widen(case.tree, present.value, captured[0])
-            if captured and widened:
-                names = ", ".join(f"`{event.lstrip('*')}`" for event in captured[0])
-                yield Candidate(f"Add {names} to the barrier", (*captured[1], *widened), first=True)
+        for named in _named(case, call):
+            widened = calls.widen(case.tree, present.value, named.events)
+            if widened:
+                what = f"Add {named.words} to the barrier"
+                yield Candidate(what, (*named.changes, *widened), first=True, covers=named.commands)
         dropped = calls.remove_argument(case.tree, call, present)
         if dropped:
             yield Candidate("Drop the barrier's list, so that it waits for everything", tuple(dropped), safe=False)

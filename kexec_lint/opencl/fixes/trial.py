@@ -20,6 +20,9 @@ from kexec_lint.opencl.program import Span
 from kexec_lint.opencl.report import judged
 from kexec_lint.source import ModelError, Options, Project, Source
 
+Numbering = tuple[str, int, tuple[tuple[str, Span], ...]]
+"""Kind of a node, how many of its kind and call chain came before, path and span of each call."""
+
 Judged = list[tuple[Finding, Evidence, g.EnqueueGraph]]
 
 
@@ -59,41 +62,35 @@ class Trial:
         }
         if any((finding.code, *_span(finding)[:2]) not in before for finding, _, _ in found[0]):
             return None
-        if len(case.evidence.nodes) == 2 and not self._ordered(case, revision, found[1]):
+        if len(case.evidence.nodes) == 2 and not self._ordered(case, candidate, revision, found[1]):
             return None
         return revision
 
-    def _ordered(self, case: Case, revision: Revision, graphs: list[g.EnqueueGraph]) -> bool:
+    def _ordered(self, case: Case, candidate: Candidate, revision: Revision, graphs: list[g.EnqueueGraph]) -> bool:
         """Return whether the later node surely comes after each of the earlier ones in the changed program."""
-        before = _numbered(case.graph)
-        wanted = {id(node): chain for chain, node in before.items()}
+        wanted = {id(node): key for key, node in _numbered(case.graph).items()}
+        pairs = (*(candidate.covers or case.earlier), case.later)
         for graph in graphs:
             if graph.name != case.graph.name:
                 continue
             after = _numbered(graph)
-            moved = {}
-            for node in (*case.earlier, case.later):
-                kind, number, chain = wanted[id(node)]
-                there = tuple(
-                    (path, revision.span(span) if path == self.source.path else span) for path, span in chain
-                )
-                moved[id(node)] = after.get((kind, number, there))
-            later = moved[id(case.later)]
-            if later is not None and all(
-                (earlier := moved[id(node)]) is not None and _surely(graph, earlier, later)
-                for node in case.earlier
-            ):
+            moved = [after.get(self._moved(wanted[id(node)], revision)) for node in pairs]
+            later = moved.pop()
+            if later is not None and all(node is not None and _surely(graph, node, later) for node in moved):
                 return True
         return False
 
+    def _moved(self, key: Numbering, revision: Revision) -> Numbering:
+        """Return the number that a node has once the text has changed."""
+        kind, number, chain = key
+        here = self.source.path
+        return kind, number, tuple((path, revision.span(at) if path == here else at) for path, at in chain)
 
-Numbered = dict[tuple[str, int, tuple[tuple[str, Span], ...]], g.Node]
 
-
-def _numbered(graph: g.EnqueueGraph) -> Numbered:
+def _numbered(graph: g.EnqueueGraph) -> dict[Numbering, g.Node]:
     """Return the nodes of a graph by kind, call chain and how often they came before (loops run twice)."""
     counts: Counter[tuple[str, tuple[tuple[str, Span], ...]]] = Counter()
-    found: Numbered = {}
+    found: dict[Numbering, g.Node] = {}
     for node in graph.nodes:
         chain = tuple((at.path, at.span) for at in node.site)
         kind = f"{type(node).__name__} {getattr(node, 'kind', '')}"

@@ -1,0 +1,37 @@
+"""The bad Python examples of the rules whose pages promise a fix: fixed, clean, the same when fixed again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fixing import comments, run
+
+from kexec_lint import rulebook
+from kexec_lint.rulebook import Example, Rule
+
+FIXED = (
+    *("OCL101", "OCL102", "OCL103", "OCL104", "OCL105", "OCL106"),
+    *("OCL201", "OCL202", "OCL206", "OCL209", "OCL210", "OCL311", "OCL501", "OCL502", "OCL508"),
+)
+"""Rules of which every bad Python example has a fix."""
+
+
+def examples() -> list[object]:
+    rows = []
+    for code in FIXED:
+        rule = rulebook.rule(code)
+        for example in rule.examples():
+            if example.bad and example.language == "python":
+                rows.append(pytest.param(rule, example, id=f"{code}-{example.row}"))
+    return rows
+
+
+@pytest.mark.parametrize(("rule", "example"), examples())
+def test_bad_example(rule: Rule, example: Example, tmp_path: Path) -> None:
+    fixed, report = run(tmp_path / "example.py", example.text, unsafe=True, code=rule.code)
+    assert fixed != example.text
+    assert [(f.location.row, f.code, f.message) for f in report.findings] == []
+    assert comments(fixed) == comments(example.text)
+    assert run(tmp_path / "example.py", fixed, unsafe=True, code=rule.code)[0] == fixed
+    compile(fixed, "example.py", "exec")
