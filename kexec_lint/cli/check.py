@@ -82,6 +82,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file and exit with 0.")
 @click.option("--add-ignore", is_flag=True, help="Add a suppression comment to every line found.")
 @click.option("--runtime", metavar="MODULE", help="Import this module elsewhere and ask PyTorch's dispatcher too.")
+@click.option("--verified", metavar="FILE", help="Show what devices said: a JSON report of kexec-lint verify.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` to files named on the command line too.")
 @click.pass_context
 def command(
@@ -114,6 +115,7 @@ def command(
     write_baseline: bool,
     add_ignore: bool,
     runtime: str | None,
+    verified: str | None,
     force_exclude: bool,
 ) -> None:
     """Check source files and report findings.
@@ -160,6 +162,8 @@ def command(
             _say(report.notes)
             if baseline is not None:
                 _apply_baseline(report, baseline, write_baseline)
+            if verified is not None:
+                _add_verdicts(report, verified)
             if add_ignore:
                 _add_ignores(report)
             if diff:
@@ -274,6 +278,15 @@ def _apply_baseline(report: Report, file: str, write: bool) -> None:
         click.echo(
             f"{file}: {_count(gone, 'entry', 'entries')} no longer found; --write-baseline drops them", err=True
         )
+
+
+def _add_verdicts(report: Report, file: str) -> None:
+    from kexec_lint.verify import VerifyError, verdicts
+
+    try:
+        report.findings = verdicts.join(report.findings, file)
+    except VerifyError as error:
+        raise Failure(str(error)) from None
 
 
 def _add_ignores(report: Report) -> None:

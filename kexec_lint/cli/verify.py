@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,10 @@ from kexec_lint.cli.check import _codes, _formats, _write, _write_file
 from kexec_lint.engine.check import Report
 from kexec_lint.findings import Finding
 from kexec_lint.verify import VerifyError
+
+if TYPE_CHECKING:
+    from kexec_lint.verify.run import Pair
+    from kexec_lint.verify.trace import Trace
 
 FORMATS_HELP = "One of the formats of check; repeat as FORMAT:FILE for several. [full]"
 
@@ -186,7 +191,7 @@ def run_command(
     The program's output and exit code are its own; the report goes to standard error. When the program ends with
     0, the exit code is 1 if there are findings.
     """
-    from kexec_lint.verify import experiments, run, verdicts
+    from kexec_lint.verify import experiments, joining, run, verdicts
     from kexec_lint.verify import timeline as drawing
     from kexec_lint.verify.recorder.recorder import Experiment
 
@@ -211,28 +216,51 @@ def run_command(
                 report.findings = [
                     verdicts.attach(pair.finding, [verdict]) for pair, verdict in zip(pairs, said, strict=True)
                 ]
+        if not gates:
+            report.findings = [verdicts.attach(p.finding, [joining.unordered(p, seen.trace)]) for p in pairs]
+        others = _others(pairs, seen.trace) if any(name in ("json", "sarif") for name, _ in output_format) else []
         if timeline is not None:
             drawing.write(timeline, seen.trace, pairs)
     except VerifyError as error:
         raise Failure(str(error)) from None
     for line in report.notes:
         click.echo(line, err=True)
-    _write_run(report, output_format, output_file, quiet, len(seen.trace.commands))
+    _write_run(report, others, output_format, output_file, quiet, len(seen.trace.commands))
     ctx.exit(seen.code if seen.code > 0 else 128 - seen.code if seen.code else 1 if report.findings else 0)
 
 
+def _others(pairs: Sequence[Pair], trace: Trace) -> list[Finding]:
+    """Return what `check` finds in the files that ran and the run did not, with what the run says to it."""
+    from kexec_lint.verify import joining
+
+    return joining.join(joining.static_findings(joining.executed_files(trace)), pairs, trace)
+
+
 def _write_run(
-    report: Report, formats: list[tuple[str, str | None]], file: str | None, quiet: bool, commands: int
+    report: Report,
+    others: list[Finding],
+    formats: list[tuple[str, str | None]],
+    file: str | None,
+    quiet: bool,
+    commands: int,
 ) -> None:
-    """Write the report of a run: on standard error, so that the program's output stays its own."""
+    """Write the report of a run: on standard error, so that the program's output stays its own.
+
+    `others` are findings of `check` that this run did not confirm: only JSON and SARIF tell of them.
+    """
     from kexec_lint.report import Context, render
 
     start = os.getcwd()
+    everything = Report(sorted([*report.findings, *others], key=lambda f: f.sort_key), files=report.files)
+
+    def rendered(name: str) -> str:
+        return render(name, everything if name in ("json", "sarif") else report, Context(start))
+
     for name, target in formats:
         if target is not None:
-            _write_file(target, render(name, report, Context(start)))
+            _write_file(target, rendered(name))
     main = next((name for name, target in formats if target is None), "full")
-    text = render(main, report, Context(start)) if report.findings or main not in ("full", "concise") else ""
+    text = rendered(main) if report.findings or main not in ("full", "concise") else ""
     if file is not None:
         _write_file(file, text)
     elif text and not (formats and all(target is not None for _, target in formats)):

@@ -188,8 +188,8 @@ def _pool_words(finding: Finding, earlier: Ran | None, later: Ran | None) -> Fin
                 severity=rulebook.rule("OCL504").severity,
                 message=(
                     f"{start(later.command)} got the pool's block of `{a.name}`, which {name(earlier.command)} "
-                    f"(line {line}) on `{queue}` may still use: it went back to the pool in between, which does not "
-                    "wait"
+                    f"(line {line}) on `{queue}` may still use: it went back to the pool in between, which does "
+                    "not wait"
                 ),
                 help=(
                     f"finish `{queue}` before the block goes back, give each queue a pool of its own, or use "

@@ -54,7 +54,8 @@ def draw(trace: Trace, pairs: Sequence[Pair], most: int | None = MOST) -> Drawin
     shown = {id(ran.command): ran for ran in commands}
     offset = _offset(commands)
     spans = {ran.number: _span(ran, offset) for ran in commands}
-    waits = trace.waits if most is None else [w for w in trace.waits if not commands or w[1] <= commands[-1].end]
+    cut = len(commands) < len(trace.commands)
+    waits = [wait for wait in trace.waits if not cut or wait[1] <= commands[-1].end]
     starts = [span[0] for span in spans.values()] + [begin for _, begin, _, _ in waits]
     zero = min(starts, default=0)
     queues = {q: n for n, q in enumerate(dict.fromkeys(r.command.queue for r in commands), 1)}
@@ -171,9 +172,7 @@ def svg(drawing: Drawing) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
         'font-family="system-ui, sans-serif" font-size="12">',
         f"<style>{_style()}</style>",
-        '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
-        '<path d="M0 0 8 4 0 8z"/></marker><marker id="c" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
-        'markerHeight="6" orient="auto"><path class="conflict-head" d="M0 0 8 4 0 8z"/></marker></defs>',
+        f"<defs>{_head('a', '')}{_head('c', _RED)}</defs>",
     ]
     for lane, y in rows.items():
         parts.append(f'<rect class="lane" x="{LEFT}" y="{y}" width="{WIDTH - LEFT - 20}" height="{ROW - 8}"/>')
@@ -205,6 +204,17 @@ def svg(drawing: Drawing) -> str:
             parts.append(_arrow(place[a], place[b], "conflict overlap" if overlap else "conflict", "c", words))
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
+
+
+_RED = ' class="conflict-head"'
+
+
+def _head(name: str, more: str) -> str:
+    """Return the head of an arrow."""
+    return (
+        f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="9" '
+        f'markerHeight="9" orient="auto"><path{more} d="M0 0 8 4 0 8z"/></marker>'
+    )
 
 
 def _arrow(

@@ -297,8 +297,8 @@ class Recorder:
     def keep(self, thing: Any) -> None:
         """Hold a queue or memory object that is met first until the end, if contents are compared.
 
-        While a user event is unset no other object may be released (note to clCreateUserEvent), so a run with gates
-        holds what it meets until the gates are open for good.
+        While a user event is unset no other object may be released (note to clCreateUserEvent), so a run with
+        gates holds what it meets until the gates are open for good.
         """
         if self.experiment.gates:
             self.gates.hold(thing)
