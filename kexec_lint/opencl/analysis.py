@@ -15,7 +15,6 @@ from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
 from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
 from kexec_lint.opencl.interpreter.values import (
-    NONE,
     ClassValue,
     Frame,
     FunctionValue,
@@ -137,8 +136,8 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
     finally:
         _reset(m)
     _remember_events(instance)
-    for name in [name for name, value in instance.state.items() if value == NONE]:
-        del instance.state[name]  # another method may have set it since
+    for name in [name for name, value in instance.state.items() if objects.is_switch(value)]:
+        del instance.state[name]  # another method, or the owner of the object, may have set it since
     return instance
 
 

@@ -99,7 +99,12 @@ def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str
             return unknown
     if isinstance(found, Object) and found.kind in ("queue", "memory", "array", "program", "kernel", "instance"):
         return found
-    return found if isinstance(found, Known) and found != NONE else unknown
+    return found if isinstance(found, Known) and not is_switch(found) else unknown
+
+
+def is_switch(value: object) -> bool:
+    """Return whether a value that a constructor sets is one that programs change later: None, True, False."""
+    return isinstance(value, Known) and (value.value is None or isinstance(value.value, bool))
 
 
 def _assignments(m: Machine, cls: ClassValue) -> dict[str, list[tuple[p.Value, p.Function]]]:
