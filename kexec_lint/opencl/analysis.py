@@ -25,7 +25,6 @@ from kexec_lint.opencl.interpreter.values import (
 )
 from kexec_lint.source import Options, Project, Source
 
-
 CONSTRUCTOR = 3_000
 """Evaluated nodes that a constructor may take beyond what other code may without enqueueing anything."""
 

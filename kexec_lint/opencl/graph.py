@@ -286,8 +286,8 @@ class ThreadStart:
 
 @dataclass(frozen=True)
 class Argument:
-    """One kernel argument: `kind` is "memory", "array" (an Array object itself), "local", "scalar" (a sized one), "python" (an int or float),
-    "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar.
+    """One kernel argument: `kind` is "memory", "array" (an Array object itself), "local", "scalar" (a sized one),
+    "python" (an int or float), "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar.
     """
 
     kind: str

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kexec_lint.findings import Confidence
+from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
 from kexec_lint.opencl.checks.words import name, row, start
+
+_NATIVE = tuple(NATIVE)
 
 
 def _over_host(graph: g.EnqueueGraph) -> list[g.Memory]:
@@ -137,5 +140,6 @@ def _not_fetched(
         elif any(a.writes for a in uses) or (uses and not access.reads):
             found = command, Confidence.CERTAIN
         elif any(a.writes is None for a in uses):
-            found = command, Confidence.LIKELY
+            seen = not command.site[-1].path.endswith(_NATIVE)
+            found = command, Confidence.LIKELY if seen else Confidence.POSSIBLE
     return found if access.reads or used_later else None

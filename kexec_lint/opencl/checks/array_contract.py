@@ -16,7 +16,8 @@ def forgotten_array(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield commands on a queue that may be out-of-order whose wait list lacks the events of one of their Arrays.
 
     Pending events are to be expected of an Array on which the program keeps events or for which another of its
-    commands waits, and of a parameter when the same wait list holds the events of the kernel's other Arrays. Silent once something has waited for the Array.
+    commands waits, and of a parameter when the same wait list holds the events of the kernel's other Arrays. Silent
+    once something has waited for the Array.
     """
     waited_for = frozenset[object]().union(*(command.waits_for_arrays for command in graph.commands))
     for command in graph.commands:

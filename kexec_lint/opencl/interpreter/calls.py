@@ -1,4 +1,4 @@
-"""Applies functions: those of the scanned tree are entered, those of the API tables are looked up, others are opaque."""
+"""Applies functions: those of the scanned tree are entered, those of the API tables looked up, others are opaque."""
 
 from __future__ import annotations
 

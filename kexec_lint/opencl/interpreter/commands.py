@@ -368,9 +368,7 @@ def _may_be_same(m: Machine, a: g.Queue, b: g.Queue) -> bool:
     """Return whether two queues of which one was not seen being made may be one in-order queue."""
     if a.constructed and b.constructed:
         return False
-    if m.options.assume_out_of_order:
-        return False
-    return True
+    return not m.options.assume_out_of_order
 
 
 # --- the host waits -------------------------------------------------------------------------------------------

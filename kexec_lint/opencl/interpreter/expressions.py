@@ -642,8 +642,6 @@ def comprehension(m: Machine, node: p.Comprehension) -> AbstractValue:
             result.state["make"] = make
         return result
     finally:
-        restored = {k: v for k, v in saved.items()}
-        for name in list(m.frame.variables):
-            if name not in restored:
-                del m.frame.variables[name]
-        m.frame.variables.update(restored)
+        for name in m.frame.variables.keys() - saved.keys():
+            del m.frame.variables[name]
+        m.frame.variables.update(saved)

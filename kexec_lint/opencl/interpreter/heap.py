@@ -72,7 +72,7 @@ class Heap:
             if all(value is first for _, value in values[1:]):
                 merged = first
             elif key == "items" and all(v is _MISSING or isinstance(v, tuple) for _, v in values):
-                merged = _join_sequences(values, lambda: fallback(key))
+                merged = _join_sequences(values, lambda key=key: fallback(key))  # type: ignore[misc]
             else:
                 choices = [(g, v) for g, v in values if v is not _MISSING]
                 if not all(isinstance(v, AbstractValue) for _, v in choices):

@@ -232,12 +232,12 @@ def _constant_method(
         if name in ("substitute", "safe_substitute", "render"):
             return Known(value, skeleton=True)
         plain = [a.value for a in arguments.positional if isinstance(a, Known)]
-        if len(plain) == len(arguments.positional) and not arguments.keywords and not arguments.open:
-            if name in _TEXT_METHODS and (name != "encode" or not plain or plain[0] in ("utf-8", "utf8", "ascii")):
-                try:
-                    return Known(getattr(value, name)(*plain), receiver.skeleton)
-                except (TypeError, ValueError):
-                    return m.fresh("text")
+        known = len(plain) == len(arguments.positional) and not arguments.keywords and not arguments.open
+        if known and name in _TEXT_METHODS and (name != "encode" or plain in ([], ["utf-8"], ["utf8"], ["ascii"])):
+            try:
+                return Known(getattr(value, name)(*plain), receiver.skeleton)
+            except (TypeError, ValueError):
+                return m.fresh("text")
         if name == "replace" and arguments.positional and isinstance(arguments.positional[0], Known):
             return Known(value.replace(str(arguments.positional[0].value), expressions.HOLE), skeleton=True)
     if isinstance(value, bytes) and name == "decode":

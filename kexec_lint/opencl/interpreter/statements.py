@@ -208,9 +208,10 @@ GENERIC = frozenset(
 
 def _name_memory(value: AbstractValue, name: str) -> None:
     """Call memory after the variable that first holds it."""
-    if isinstance(value, Object) and isinstance(value.model, g.Memory):
-        if value.model.name in GENERIC or value.model.name.endswith(("(…)", "get()")):
-            value.model.name = name
+    if not isinstance(value, Object) or not isinstance(value.model, g.Memory):
+        return
+    if value.model.name in GENERIC or value.model.name.endswith(("(…)", "get()")):
+        value.model.name = name
 
 
 def _set_item(m: Machine, base: AbstractValue, index: AbstractValue, value: AbstractValue, span: p.Span) -> None:
