@@ -57,9 +57,7 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
 
     facts: FileFacts | None = None
     if source.suffix == ".py":
-        mixed = (
-            "ATN128" in options.codes and b"torch" in source.data and any(n in source.data for n in MIX_NEEDLES)
-        )
+        mixed = "ATN128" in options.codes and b"torch" in source.data and any(n in source.data for n in MIX_NEEDLES)
         extra = (b"TORCH_CUDA_ARCH_LIST", b"-gencode")
         if mixed or any(n in source.data for n in (*PYTHON_NEEDLES, *extra)):
             from kexec_lint.aten.python.scan import read_python

@@ -41,9 +41,7 @@ def view_names() -> frozenset[str]:
     return frozenset(digest()["views"]) - hidden
 
 
-MAYBE_VIEWS = frozenset(
-    ("contiguous", "reshape", "reshape_as", "flatten", "ravel", "to", "positive", "resolve_conj")
-)
+MAYBE_VIEWS = frozenset(("contiguous", "reshape", "reshape_as", "flatten", "ravel", "to", "positive", "resolve_conj"))
 """Views that return their argument itself or a copy, depending on its layout or type."""
 
 DEVICE_KEYS = {

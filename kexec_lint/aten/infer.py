@@ -77,9 +77,7 @@ def read_annotation(text: str) -> Type | None:
     text = text.strip().strip("'\"")
     if text in _SCALARS:
         return Type(_SCALARS[text])
-    parts = (
-        [p.strip() for p in re.split(r"\s*\|\s*", text)] if "[" not in text or text.endswith("None") else [text]
-    )
+    parts = [p.strip() for p in re.split(r"\s*\|\s*", text)] if "[" not in text or text.endswith("None") else [text]
     inner = _generic(text, ("Union",))
     if inner is not None:
         parts = split(inner)

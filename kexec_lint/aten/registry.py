@@ -112,9 +112,7 @@ def role_of(implementation: Implementation) -> str:
         return "autograd"
     if key.startswith("Autocast"):
         return "autocast"
-    if key.startswith(
-        ("FuncTorch", "Functionalize", "Python", "ADInplace", "BackendSelect", "Conjugate", "Negative")
-    ):
+    if key.startswith(("FuncTorch", "Functionalize", "Python", "ADInplace", "BackendSelect", "Conjugate", "Negative")):
         return "other"
     return "kernel"
 
@@ -154,9 +152,7 @@ class Registry:
         self.dangling: frozenset[str] | None = None
         """The dispatcher's own list of kernels without definition, when it was asked (`check --runtime`)."""
         wild: list[Implementation] = []
-        for facts in sorted(
-            self.files.values(), key=lambda f: bool(f.at_runtime)
-        ):  # the dispatcher's word comes last
+        for facts in sorted(self.files.values(), key=lambda f: bool(f.at_runtime)):  # the dispatcher's word comes last
             self.open_definitions |= set(facts.open_definitions)
             self.open_implementations |= set(facts.open_implementations)
             self.fallbacks |= set(facts.fallbacks)
@@ -219,7 +215,7 @@ class Registry:
     def owned(self) -> frozenset[str]:
         """Namespaces whose DEF library stands in the tree: every definition should be in sight."""
         found = {lib.namespace for lib in self.libraries() if lib.kind in ("DEF", "scoped DEF")}
-        return frozenset(found - aten.FOREIGN_NAMESPACES | (found & {"_C"}))
+        return frozenset(found) - frozenset(aten.digest()["namespaces"])
 
     @cached_property
     def symbolic(self) -> bool:

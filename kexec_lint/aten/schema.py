@@ -354,10 +354,7 @@ class _Parser:
     def list_default(self, kind: Type) -> Default:
         element = kind.element
         assert element is not None
-        if (
-            element.base not in ("int", "SymInt", "float", "complex", "bool", "Scalar", "ScalarType")
-            or element.element
-        ):
+        if element.base not in ("int", "SymInt", "float", "complex", "bool", "Scalar", "ScalarType") or element.element:
             raise self.fail(f"a default value for type {kind}")
         if kind.size is not None and not self.peek("["):
             return (self.scalar(),) * kind.size

@@ -125,9 +125,7 @@ def _dangling(registry: Registry, language: str) -> Iterator[Report]:
                     else "PyTorch accepts the registration without a word"
                 ),
                 "certain" if whole else "likely",
-                tuple(
-                    Related("the nearest name", registry.operators[close].definitions[0].at) for _ in [0] if close
-                ),
+                tuple(Related("the nearest name", registry.operators[close].definitions[0].at) for _ in [0] if close),
                 operator=operator.name,
             )
 
@@ -231,9 +229,7 @@ def namespace_of_library(registry: Registry) -> Iterator[Report]:
                     "'Only a single TORCH_LIBRARY can be used'",
                 )
             elif "::" in library.namespace or not library.namespace:
-                yield Report(
-                    library.at, f"'{library.namespace}' is no namespace", "pass the part before '::' alone"
-                )
+                yield Report(library.at, f"'{library.namespace}' is no namespace", "pass the part before '::' alone")
     for facts in registry.files.values():
         blocks = [x for x in facts.libraries if x.language == "c++"]
         items: list[Definition | Implementation] = [*facts.definitions, *facts.implementations]
@@ -242,12 +238,7 @@ def namespace_of_library(registry: Registry) -> Iterator[Report]:
                 continue
             space = item.operator.partition("::")[0]
             owner = _block_of(blocks, item.at.row)
-            if (
-                owner is not None
-                and not owner.namespace.startswith("${")
-                and space != owner.namespace
-                and space != "_"
-            ):
+            if owner is not None and not owner.namespace.startswith("${") and space != owner.namespace and space != "_":
                 yield Report(
                     item.at,
                     f"'{item.operator}' stands in a block of namespace '{owner.namespace}'",
@@ -289,9 +280,7 @@ def bad_key(registry: Registry) -> Iterator[Report]:
                 hint = {"gpu": "cuda", "tpu": "xla", "rocm": "cuda", "amd": "cuda", "nvidia": "cuda"}.get(
                     device.lower()
                 )
-                hint = hint or next(
-                    iter(difflib.get_close_matches(device.lower(), aten.DEVICE_KEYS, 1, 0.6)), None
-                )
+                hint = hint or next(iter(difflib.get_close_matches(device.lower(), aten.DEVICE_KEYS, 1, 0.6)), None)
                 yield Report(
                     implementation.at,
                     f"'{device}' is no device type",
@@ -475,7 +464,6 @@ def aten_override(registry: Registry) -> Iterator[Report]:
                 f"this replaces PyTorch's own {key or 'CompositeImplicitAutograd'} kernel of "
                 f"'{operator.name}' for the "
                 "whole process",
-                "every library in the process gets this kernel; use a TorchDispatchMode or an "
-                "operator of your own",
+                "every library in the process gets this kernel; use a TorchDispatchMode or an operator of your own",
                 operator=operator.name,
             )

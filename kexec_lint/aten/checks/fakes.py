@@ -17,9 +17,7 @@ def _fakes(operator: Operator) -> Iterator[tuple[Implementation, Function]]:
             yield implementation, implementation.function
 
 
-def _is_tensor(
-    operator: Operator, implementation: Implementation, function: Function, event: Event
-) -> bool | None:
+def _is_tensor(operator: Operator, implementation: Implementation, function: Function, event: Event) -> bool | None:
     """Whether the parameter is a tensor, by the schema or else by its annotation; None if neither says."""
     schema = operator.schema_of(implementation)
     if schema is not None:

@@ -101,11 +101,7 @@ def self_recursion(registry: Registry) -> Iterator[Report]:
         seen: set[Location] = set()
         for implementation in operator.implementations:
             function = implementation.function
-            if (
-                implementation.language != "python"
-                or function is None
-                or implementation.role in ("vmap", "dispatch")
-            ):
+            if implementation.language != "python" or function is None or implementation.role in ("vmap", "dispatch"):
                 continue
             if implementation.via.endswith("register_autograd"):
                 continue
@@ -166,8 +162,7 @@ def function_in_kernel(registry: Registry) -> Iterator[Report]:
                 seen.add(event.at)
                 yield Report(
                     event.at,
-                    f"'{event.detail}' runs in the {implementation.key} kernel of "
-                    f"'{operator.name}', below autograd",
+                    f"'{event.detail}' runs in the {implementation.key} kernel of '{operator.name}', below autograd",
                     "register the formula with register_autograd, or the Function under the Autograd key",
                     operator=operator.name,
                 )

@@ -122,9 +122,7 @@ def _comes_from(namespace: str, modules: tuple[str, ...] | list[str]) -> bool:
         last = module.lstrip(".").rpartition(".")[2]
         if module == "load_library" or last == namespace:
             return True
-        compiled = last.startswith("_") or last.endswith(
-            ("_C", "_ext", "_cuda", "_ops", "_lib", "_kernels", "_cpp")
-        )
+        compiled = last.startswith("_") or last.endswith(("_C", "_ext", "_cuda", "_ops", "_lib", "_kernels", "_cpp"))
         related = namespace in module or last.strip("_") in namespace
         if compiled and (related or last == "_C"):
             return True

@@ -296,9 +296,7 @@ def autograd_fallthrough(registry: Registry) -> Iterator[Report]:
                 continue
             yield Report(
                 implementation.at,
-                f"autograd falls through for '{operator.name}': its result carries no gradient "
-                "and nothing says so",
-                "register a formula, or torch::autograd::autogradNotImplementedFallback(), "
-                "which raises at backward()",
+                f"autograd falls through for '{operator.name}': its result carries no gradient and nothing says so",
+                "register a formula, or torch::autograd::autogradNotImplementedFallback(), which raises at backward()",
                 operator=operator.name,
             )

@@ -31,9 +31,7 @@ def parameters(implementation: Implementation, function: Function) -> list[Param
     return found[1:] if implementation.keyset else found
 
 
-def pairs(
-    implementation: Implementation, function: Function, schema: Schema
-) -> Iterator[tuple[Parameter, Argument]]:
+def pairs(implementation: Implementation, function: Function, schema: Schema) -> Iterator[tuple[Parameter, Argument]]:
     """Yield each parameter with the schema argument it receives."""
     positional = [a for a in schema.arguments if not a.kwarg_only]
     for parameter, argument in zip(parameters(implementation, function), positional, strict=False):
@@ -85,11 +83,7 @@ def _conflict(implementation: Implementation, function: Function, schema: Schema
     keyword = [a for a in schema.arguments if a.kwarg_only]
     taken = parameters(implementation, function)
     kinds = {p.kind for p in function.parameters}
-    if (
-        implementation.keyset
-        and "var" not in kinds
-        and not any(p.kind == "positional" for p in function.parameters)
-    ):
+    if implementation.keyset and "var" not in kinds and not any(p.kind == "positional" for p in function.parameters):
         return f"'{function.name}' takes no key set, which with_keyset=True passes first"
     if "var" not in kinds and len(taken) < len(positional):
         names = {p.name for p in function.parameters if p.kind == "keyword"}
@@ -189,8 +183,7 @@ def _annotations(operator: Operator) -> Iterator[Report]:
             if function.returns is None:
                 yield Report(
                     function.at,
-                    f"custom_op infers the schema of '{operator.name}', and '{function.name}' "
-                    "has no return annotation",
+                    f"custom_op infers the schema of '{operator.name}', and '{function.name}' has no return annotation",
                     "annotate it or pass schema=; the decorator raises ValueError",
                     operator=operator.name,
                 )

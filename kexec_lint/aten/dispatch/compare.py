@@ -154,9 +154,7 @@ class Shadow:
             if self.devices[1] == REFERENCE and "float" in text.lower():
                 self.skipped.setdefault(name, f"no double precision: {text[:80]}")
                 return result
-            self._report(
-                overload, number, 0, f"{self.devices[1]} raises {type(error).__name__}: {text}", args, kwargs
-            )
+            self._report(overload, number, 0, f"{self.devices[1]} raises {type(error).__name__}: {text}", args, kwargs)
             return result
         self.compared += 1
         written = list(_leaves((args, kwargs)))
@@ -210,9 +208,7 @@ class Shadow:
             return
         error = torch.where(same, torch.zeros_like(error), torch.nan_to_num(error, nan=float("inf")))
         worst = int(error.flatten().argmax())
-        position = (
-            tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), error.shape)) if error.dim() else ()
-        )
+        position = tuple(int(i) for i in torch.unravel_index(torch.tensor(worst), error.shape)) if error.dim() else ()
         scale = float(b.flatten()[worst].abs())
         largest = float(error.flatten()[worst])
         self._report(

@@ -85,12 +85,7 @@ def explain(overload: Any, args: list[Any], kwargs: dict[str, Any], decompose: b
     name = table.qualified_name(overload)
     described = list(tensors([args, kwargs]))
     notes: list[str] = []
-    if (
-        not described
-        and not args
-        and not kwargs
-        and any("Tensor" in str(a.type) for a in overload._schema.arguments)
-    ):
+    if not described and not args and not kwargs and any("Tensor" in str(a.type) for a in overload._schema.arguments):
         described = [TensorInput("float32", (1,), "cpu")]
         notes.append("no --input was given: explained for a plain CPU tensor")
     keys = None

@@ -54,9 +54,7 @@ def function_name(operator: str, row: Row | None, key: str) -> str | None:
     delegate = entry.get("structured_delegate")
     if delegate:
         out = native_functions().get(f"aten::{delegate}", {})
-        inner = {
-            k.strip(): str(v) for keys, v in (out.get("dispatch") or {}).items() for k in str(keys).split(",")
-        }
+        inner = {k.strip(): str(v) for keys, v in (out.get("dispatch") or {}).items() for k in str(keys).split(",")}
         if key in inner:
             return f"at::native::{_symbol(inner[key])} (structured, via {delegate})"
         return None

@@ -216,9 +216,7 @@ def _plain(kind: str, argument: Any, strategy: dict[str, Any]) -> Any:
     if kind == "Device":
         return torch.device("cpu")
     if kind in ("List[int]", "List[float]", "List[bool]", "List[number]"):
-        count = argument.N or (
-            len(strategy["shape"]) if "size" in argument.name or "shape" in argument.name else 1
-        )
+        count = argument.N or (len(strategy["shape"]) if "size" in argument.name or "shape" in argument.name else 1)
         if argument.name in ("dims", "dim"):
             return list(range(max(count, 1)))
         if argument.name in ("size", "shape", "sizes") and not argument.N:

@@ -159,11 +159,7 @@ def comparison_text(found: Comparison) -> str:
         lines.append("  no difference beyond the tolerance")
     for number, item in enumerate(found.differences):
         where = (
-            f" output {item.output}"
-            if item.output > 0
-            else " (argument written in place)"
-            if item.output < 0
-            else ""
+            f" output {item.output}" if item.output > 0 else " (argument written in place)" if item.output < 0 else ""
         )
         size = (
             f", largest error {item.max_abs:.3g} (relative {item.max_rel:.3g}) at {list(item.at)}"
@@ -171,8 +167,7 @@ def comparison_text(found: Comparison) -> str:
             else ""
         )
         lines.append(
-            f"  {'first difference: ' if not number else ''}call {item.call} "
-            f"{item.operator}{where}: {item.what}{size}"
+            f"  {'first difference: ' if not number else ''}call {item.call} {item.operator}{where}: {item.what}{size}"
         )
         if not number:
             lines.append(f"    inputs {', '.join(item.inputs)}")

@@ -132,11 +132,7 @@ class Tracer:
             known = (event.operator, event.key, event.registered_as)
             if known not in self._info:
                 row = table.rows(event.operator).get(event.key)
-                own = (
-                    None
-                    if event.operator.startswith("aten::")
-                    else python_site(event.operator, event.registered_as)
-                )
+                own = None if event.operator.startswith("aten::") else python_site(event.operator, event.registered_as)
                 self._info[known] = (
                     row.tag if row else "",
                     own or (table.short_site(row.site) if row else ""),
@@ -192,9 +188,7 @@ def _wrapped(torch: Any, value: Any, tensors: list[Any]) -> Any:
     complicated = isinstance(value, complex)
     same = [t for t in tensors if (t.is_complex() if complicated else t.is_floating_point())]
     if any(t.dim() for t in same):
-        dtype = (
-            torch.complex128 if complicated else torch.float64
-        )  # a dimensioned tensor decides the result's type
+        dtype = torch.complex128 if complicated else torch.float64  # a dimensioned tensor decides the result's type
     elif same:
         dtype = same[0].dtype
     else:

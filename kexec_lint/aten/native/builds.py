@@ -13,9 +13,7 @@ LEVELS = 4
 """How many folders up a build file is looked for."""
 
 _GLOB = re.compile(r"glob|GLOB|rglob|listdir|os\.walk|scandir|find_sources|aux_source_directory|\bfile\s*\(", re.I)
-_BUILDS = re.compile(
-    r"CppExtension|CUDAExtension|cpp_extension|add_library|define_gpu_extension|target_sources", re.I
-)
+_BUILDS = re.compile(r"CppExtension|CUDAExtension|cpp_extension|add_library|define_gpu_extension|target_sources", re.I)
 
 
 def read_build(file: NativeFile, source: Source, project: Project, facts: FileBuilder) -> None:
@@ -37,11 +35,7 @@ def read_build(file: NativeFile, source: Source, project: Project, facts: FileBu
         return
     stem = name.rpartition(".")[0]
     for build in builds:
-        if (
-            _GLOB.search(build.text)
-            or re.search(rf"\b{re.escape(name)}\b", build.text)
-            or "subdirectory" in build.text
-        ):
+        if _GLOB.search(build.text) or re.search(rf"\b{re.escape(name)}\b", build.text) or "subdirectory" in build.text:
             return
         if name.endswith((".cu", ".hip")) and re.search(rf"\b{re.escape(stem)}\.(?:cu|hip)\b", build.text):
             return  # hipify renames

@@ -88,9 +88,7 @@ def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, na
         *_writes(file, body, text, parameters),
     ]
     calls = [
-        m["name"]
-        for m in _CALL.finditer(text)
-        if m["name"] not in _WORDS and not m["name"].startswith("AT_DISPATCH")
+        m["name"] for m in _CALL.finditer(text) if m["name"] not in _WORDS and not m["name"].startswith("AT_DISPATCH")
     ]
     methods = {m[1] for m in re.finditer(r"(?:\.|->)\s*(?:template\s+)?(\w+)\s*(?:<[^;(){}]*>)?\s*\(", text)}
     own = [c for c in calls if not _PURE_CALLS.match(c) and c.rpartition("::")[2] not in methods]

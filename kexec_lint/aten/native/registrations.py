@@ -168,9 +168,7 @@ def _root(file: NativeFile, node: Node) -> str:
     """Return the variable at the start of `m.def(…).def(…)`."""
     current: Node | None = node
     while current is not None and current.type in ("field_expression", "call_expression"):
-        if current.type == "field_expression" and file.text(current.child_by_field_name("field")).startswith(
-            "class_"
-        ):
+        if current.type == "field_expression" and file.text(current.child_by_field_name("field")).startswith("class_"):
             return ""  # methods of a bound class are no operators
         current = current.child_by_field_name("argument") or current.child_by_field_name("function")
     return file.text(current)
@@ -271,9 +269,7 @@ def _read_def(
             kernel = argument
     schema_text = schema if "(" in schema else None
     facts.definitions.append(
-        Definition(
-            operator, file.at(call), "m.def", "c++", schema_text, block.kind != "DEF", tags=tags, guard=where
-        )
+        Definition(operator, file.at(call), "m.def", "c++", schema_text, block.kind != "DEF", tags=tags, guard=where)
     )
     if kernel is not None:
         key, function, lambda_facts, through = _function(file, kernel)

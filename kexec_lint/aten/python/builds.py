@@ -101,8 +101,7 @@ def _judge(module: Module, facts: FileBuilder, call: ast.Call, text: str, has_fu
             Problem(
                 "ATN211",
                 module.at(call),
-                "the sources define a Python module (PYBIND11_MODULE) and no operators, but it "
-                "is loaded as a library",
+                "the sources define a Python module (PYBIND11_MODULE) and no operators, but it is loaded as a library",
                 "leave is_python_module out; with False the functions of the module cannot be reached",
             )
         )

@@ -15,9 +15,7 @@ FACTORIES = aten.words(
     "scalar_tensor logspace"
 )
 LIKE = aten.words("empty_like zeros_like ones_like full_like rand_like randn_like randint_like")
-LEAVES = aten.words(
-    "item tolist numpy size dim numel stride data_ptr element_size nelement is_contiguous get_device"
-)
+LEAVES = aten.words("item tolist numpy size dim numel stride data_ptr element_size nelement is_contiguous get_device")
 NN_MODULES = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 
 
@@ -170,9 +168,7 @@ class Devices:
         if name in NN_MODULES and node.args:
             inner = self.tensor(node.args[0])
             off = argument(node, 1, "requires_grad")
-            return Tensor(
-                inner.device if inner else "", not (isinstance(off, ast.Constant) and off.value is False)
-            )
+            return Tensor(inner.device if inner else "", not (isinstance(off, ast.Constant) and off.value is False))
         if name.startswith("torch.") and name.count(".") == 1:
             short = name[6:]
             if short in FACTORIES:

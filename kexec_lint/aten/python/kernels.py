@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Event, Function, Parameter
+from kexec_lint.aten.python.flow import basic_index, ends, is_stub, operands
 from kexec_lint.aten.python.module import Module, Scope, argument
 
 FACTORIES = aten.words(
-    "empty zeros ones full rand randn randint arange linspace eye tensor empty_strided randperm "
-    "logspace scalar_tensor"
+    "empty zeros ones full rand randn randint arange linspace eye tensor empty_strided randperm logspace scalar_tensor"
 )
 METADATA = aten.words(
     "shape size dim ndim ndimension numel nelement dtype device layout stride is_cuda is_cpu "
@@ -97,7 +97,7 @@ class _Reader:
                 isinstance(n, (ast.Yield, ast.YieldFrom)) and self.module.scope(n) is self.node
                 for n in ast.walk(self.node)
             )
-            if not generator and not _ends(self.node.body) and not _is_stub(self.node.body):
+            if not generator and not ends(self.node.body) and not is_stub(self.node.body):
                 self.event("returns", self.node, "none", "the end of the function is reached without a return")
             opaque = isinstance(self.node, ast.AsyncFunctionDef) or generator
         at = self.module.at(self.node)
@@ -176,9 +176,7 @@ class _Reader:
             for item in node.items:
                 self.expression(item.context_expr)
                 text = ast.unparse(item.context_expr)
-                guard |= any(
-                    w in text for w in ("Guard", "_C.", "Exclude", "Below", "no_dispatch", "Disable", "Mode")
-                )
+                guard |= any(w in text for w in ("Guard", "_C.", "Exclude", "Below", "no_dispatch", "Disable", "Mode"))
                 if item.optional_vars is not None:
                     self.assign(item.optional_vars, None, node)
             self.guarded += guard
@@ -209,7 +207,7 @@ class _Reader:
         for body in bodies:
             self.env = dict(before)
             self.body(body)
-            if not _ends(body):
+            if not ends(body):
                 after.append(self.env)
         self.conditions -= 1
         self.may_have_returned |= returned
@@ -218,7 +216,7 @@ class _Reader:
 
     def test(self, node: ast.expr) -> None:
         self.expression(node)
-        for part in _operands(node):
+        for part in operands(node):
             origin = self.tensor_value(part)
             if origin is not None:
                 self.event("branches-on-data", node, origin.parameter, ast.unparse(node))
@@ -319,7 +317,7 @@ class _Reader:
             return _view(base) if base and node.attr in ("T", "mT", "H", "mH", "data", "real", "imag") else None
         if isinstance(node, ast.Subscript):
             base = self.origin(node.value)
-            return _view(base) if base and _basic_index(node.slice) else None
+            return _view(base) if base and basic_index(node.slice) else None
         if isinstance(node, ast.IfExp):
             left, right = self.origin(node.body), self.origin(node.orelse)
             return left or right
@@ -356,7 +354,7 @@ class _Reader:
                 self.assign(child.target, child.value, child)
 
     def test_only(self, node: ast.expr) -> None:
-        for part in _operands(node):
+        for part in operands(node):
             origin = self.tensor_value(part)
             if origin is not None:
                 self.event("branches-on-data", node, origin.parameter, ast.unparse(node))
@@ -391,9 +389,7 @@ class _Reader:
                 self.event("touches-data", node, origin.parameter, f"{name}()")
         if name.startswith("torch._check"):
             own = {p.arg for p in ast.walk(self.node) if isinstance(p, ast.arg)}
-            if any(
-                isinstance(n, ast.Name) and n.id not in own | {"torch"} for a in node.args for n in ast.walk(a)
-            ):
+            if any(isinstance(n, ast.Name) and n.id not in own | {"torch"} for a in node.args for n in ast.walk(a)):
                 self.event("checks-size", node)  # of a value computed here: an unbacked size
         self.operators(node, name)
         self.purity(node, name)
@@ -472,9 +468,7 @@ class _Reader:
         origin = self.origin(node)
         if origin is None:
             return False
-        return not any(
-            isinstance(n, ast.Attribute) and n.attr in ("to", "cpu", "cuda", "data") for n in ast.walk(node)
-        )
+        return not any(isinstance(n, ast.Attribute) and n.attr in ("to", "cpu", "cuda", "data") for n in ast.walk(node))
 
     def purity(self, node: ast.Call, name: str) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr in (
@@ -547,61 +541,3 @@ class _Reader:
 
 def _view(base: Origin) -> Origin:
     return base if base.link == "maybe" else Origin(base.parameter, "view")
-
-
-def _basic_index(node: ast.expr) -> bool:
-    """Whether indexing with it gives a view: integers, slices, None and `...`."""
-    if isinstance(node, ast.Tuple):
-        return all(_basic_index(e) for e in node.elts)
-    if isinstance(node, ast.UnaryOp):
-        return _basic_index(node.operand)
-    return isinstance(node, ast.Slice) or (
-        isinstance(node, ast.Constant) and (node.value is None or node.value is ... or type(node.value) is int)
-    )
-
-
-def _operands(node: ast.expr) -> list[ast.expr]:
-    """Return the parts of a condition joined by and, or, not."""
-    if isinstance(node, ast.BoolOp):
-        return [part for value in node.values for part in _operands(value)]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _operands(node.operand)
-    return [node]
-
-
-def _ends(body: list[ast.stmt]) -> bool:
-    """Whether control never runs off the end of these statements."""
-    for statement in reversed(body):
-        if isinstance(statement, (ast.Return, ast.Raise, ast.Continue, ast.Break)):
-            return True
-        if isinstance(statement, ast.If):
-            return bool(statement.orelse) and _ends(statement.body) and _ends(statement.orelse)
-        if isinstance(statement, (ast.With, ast.AsyncWith)):
-            return _ends(statement.body)
-        if isinstance(statement, ast.Try):
-            if _ends(statement.finalbody):
-                return True
-            handlers = all(_ends(h.body) for h in statement.handlers)
-            return (_ends(statement.body) or _ends(statement.orelse)) and handlers
-        if isinstance(statement, ast.While):
-            endless = isinstance(statement.test, ast.Constant) and bool(statement.test.value)
-            return endless and not any(isinstance(n, ast.Break) for n in ast.walk(statement))
-        if isinstance(statement, ast.Match):
-            wild = any(
-                isinstance(c.pattern, ast.MatchAs) and c.pattern.pattern is None and c.guard is None
-                for c in statement.cases
-            )
-            return wild and all(_ends(c.body) for c in statement.cases)
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            return ast.unparse(statement.value.func) in ("sys.exit", "os._exit", "pytest.fail", "pytest.skip")
-        if isinstance(statement, ast.Assert):
-            return isinstance(statement.test, ast.Constant) and not statement.test.value
-        return False
-    return False
-
-
-def _is_stub(body: list[ast.stmt]) -> bool:
-    """Whether a body is only `...` after an optional docstring: a declaration whose kernels stand elsewhere."""
-    last = body[-1]
-    only = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in body)
-    return only and isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant) and last.value.value is ...

@@ -154,13 +154,9 @@ class Libraries:
         for node in self.module.tree.body:
             if node.lineno <= call.lineno:
                 continue
-            if isinstance(node, ast.Delete) and any(
-                isinstance(t, ast.Name) and t.id == name for t in node.targets
-            ):
+            if isinstance(node, ast.Delete) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
                 return f"'del {name}' in line {node.lineno} collects it"
-            if isinstance(node, ast.Assign) and any(
-                isinstance(t, ast.Name) and t.id == name for t in node.targets
-            ):
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
                 return f"'{name}' is bound to another object in line {node.lineno}, which collects it"
         return ""
 

@@ -135,9 +135,7 @@ class Module:
                 )
                 before = [v for v in values if v is not None and v.lineno < name.lineno]
                 return before[-1] if straight and before else None
-            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name.id in parameters(
-                scope
-            ):
+            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and name.id in parameters(scope):
                 return None
         return None
 
@@ -221,9 +219,7 @@ class Module:
                 and node.target.id == name.id
                 and isinstance(node.iter, (ast.Tuple, ast.List, ast.Set))
             ):
-                values = [
-                    e.value for e in node.iter.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)
-                ]
+                values = [e.value for e in node.iter.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
                 return tuple(values) if len(values) == len(node.iter.elts) else None
             node = self.parents.get(node)
         return None

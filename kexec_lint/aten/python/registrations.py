@@ -53,9 +53,7 @@ class Registrations:
                 if isinstance(decorator, ast.Attribute) and decorator.attr in ROLES:
                     operator = self.custom_operator(decorator.value)
                     if operator:
-                        self.implement(
-                            [operator], decorator, "CustomOpDef." + decorator.attr, "", node, decorator.attr
-                        )
+                        self.implement([operator], decorator, "CustomOpDef." + decorator.attr, "", node, decorator.attr)
 
     def call(self, call: ast.Call) -> None:
         """Read one call if it is a form of torch.library."""
@@ -560,9 +558,7 @@ class Registrations:
         if given is None:
             return ()
         names = [
-            n.attr
-            for n in ast.walk(given)
-            if isinstance(n, ast.Attribute) and "Tag" in self.module.dotted(n.value)
+            n.attr for n in ast.walk(given) if isinstance(n, ast.Attribute) and "Tag" in self.module.dotted(n.value)
         ]
         return tuple(names) or ("?",)
 

@@ -90,9 +90,7 @@ class Uses:
             return
         for inner in ast.walk(node.func):
             self.seen.add(inner)
-        arguments = [a.value if isinstance(a, ast.Starred) else a for a in node.args] + [
-            k.value for k in node.keywords
-        ]
+        arguments = [a.value if isinstance(a, ast.Starred) else a for a in node.args] + [k.value for k in node.keywords]
         tensors = [t for t in map(devices.tensor, arguments) if t]
         found = tuple(sorted({t.device for t in tensors if t.device and not t.scalar}))
         grad = not devices.no_grad and (
@@ -155,9 +153,7 @@ class Uses:
             return ""
         if parts[1].startswith("__") or len(parts) > 3 or (len(parts) == 3 and parts[2].startswith("_")):
             return "" if parts[1].startswith("__") else f"{parts[0]}::{parts[1]}"
-        overload = (
-            f".{parts[2]}" if len(parts) == 3 and parts[2] not in ("default", "overloads", "redispatch") else ""
-        )
+        overload = f".{parts[2]}" if len(parts) == 3 and parts[2] not in ("default", "overloads", "redispatch") else ""
         return f"{parts[0]}::{parts[1]}{overload}"
 
     def guarded(self, node: ast.AST) -> bool:
@@ -175,16 +171,12 @@ class Uses:
                 return True
             elif isinstance(parent, (ast.With, ast.AsyncWith)):
                 if any(
-                    w in ast.unparse(i.context_expr)
-                    for i in parent.items
-                    for w in ("raises", "Raises", "suppress")
+                    w in ast.unparse(i.context_expr) for i in parent.items for w in ("raises", "Raises", "suppress")
                 ):
                     return True
             elif isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 if any(
-                    w in ast.unparse(d)
-                    for d in parent.decorator_list
-                    for w in ("skip", "xfail", "expectedFailure")
+                    w in ast.unparse(d) for d in parent.decorator_list for w in ("skip", "xfail", "expectedFailure")
                 ):
                     return True
             elif isinstance(parent, ast.Call):
@@ -214,9 +206,7 @@ class Uses:
             caught = ast.unparse(handler.type) if handler.type is not None else "Exception"
             kinds = ("ImportError", "OSError", "Exception", "ModuleNotFoundError", "RuntimeError")
             if any(kind in caught for kind in kinds) and all(_only_logs(s) for s in handler.body):
-                at = self.module.place(
-                    handler.lineno, handler.col_offset + 1, handler.lineno, handler.col_offset + 7
-                )
+                at = self.module.place(handler.lineno, handler.col_offset + 1, handler.lineno, handler.col_offset + 7)
                 self.facts.swallowed.append(Swallow(self.module.at(node.body[0]), tuple(modules), at))
 
     def imports(self) -> None:
@@ -229,9 +219,7 @@ class Uses:
                 self.facts.executorch |= self.lowers and (node.module or "").partition(".")[0] == "executorch"
                 names = [(node.module or "", node.level)]
                 if not node.module or node.level:
-                    names += [
-                        (f"{node.module}.{a.name}" if node.module else a.name, node.level) for a in node.names
-                    ]
+                    names += [(f"{node.module}.{a.name}" if node.module else a.name, node.level) for a in node.names]
             for name, level in names:
                 self.facts.executorch |= self.lowers and level == 0 and name.partition(".")[0] == "executorch"
                 if level == 0 and name.partition(".")[0] in IGNORED_IMPORTS:
@@ -243,9 +231,7 @@ class Uses:
                     if (
                         source is None
                         and level
-                        and any(
-                            self.project.module(n, level, self.module.source.path) for n, _ in names if n != name
-                        )
+                        and any(self.project.module(n, level, self.module.source.path) for n, _ in names if n != name)
                     ):
                         continue  # `from .a import name`: the module is found, the name is an attribute
                     self.facts.external.append("." * level + name)
@@ -319,9 +305,7 @@ def _compiled_functions(module: Module) -> frozenset[str]:
         for node in [*module.functions.get(name, ()), *([module.classes[name]] if name in module.classes else [])]:
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call):
-                    target = (
-                        inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
-                    )
+                    target = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
                     own = not isinstance(inner.func, ast.Attribute) or ast.unparse(inner.func.value) == "self"
                     if own and target in {**module.functions, **module.classes} and target not in reached:
                         reached.add(target)
@@ -341,9 +325,7 @@ def _names(module: Module, node: ast.expr, depth: int = 0) -> set[str]:
         return _names(module, node.func, depth + 1)
     if isinstance(node, ast.Attribute):
         return (
-            _names(module, node.value, depth + 1)
-            if node.attr in ("eval", "cuda", "to", "train", "forward")
-            else set()
+            _names(module, node.value, depth + 1) if node.attr in ("eval", "cuda", "to", "train", "forward") else set()
         )
     if isinstance(node, ast.Name):
         found = {node.id}
