@@ -17,7 +17,12 @@ from typing import Any
 def main() -> None:
     """Set up the recorder and run the program named in the job (JSON)."""
     job = json.loads(sys.argv[1])
-    _prepare(job)
+    try:
+        _prepare(job)
+    except Exception as error:
+        lines = str(error).splitlines() or [""]
+        print(f"kexec-lint: PyOpenCL cannot be recorded: {type(error).__name__}: {lines[0]}", file=sys.stderr)
+        sys.exit(2)
     try:
         _execute(job)
     except SystemExit:
