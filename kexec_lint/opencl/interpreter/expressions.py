@@ -149,9 +149,11 @@ def sequence(m: Machine, value: AbstractValue) -> tuple[AbstractValue, ...] | No
     match value:
         case TupleValue(items=items) if not (items and items[0] == Known("slice")):
             return items
-        case Object(kind="list" | "set") if not value.state.get("open"):
+        case Object(kind="list" | "set" | "dict") if value.state.get("open") or "make" in value.state:
+            return None
+        case Object(kind="list" | "set"):
             return tuple(e for e in value.items() if e != ABSENT)
-        case Object(kind="dict") if not value.state.get("open"):
+        case Object(kind="dict"):
             return tuple(Known(key) for kind, key in _pairs(value) if kind == "key")
         case Known(value=tuple() | list() as items):
             return tuple(Known(i) for i in items)
