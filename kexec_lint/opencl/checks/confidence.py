@@ -17,6 +17,8 @@ def judge(graph: g.EnqueueGraph, conflict: g.Conflict) -> Confidence | None:
         return Confidence.POSSIBLE
     if (not first.certain and not second.certain) or second.role == "passed":
         return Confidence.POSSIBLE
+    if second.memory.root.kind == "svm-shared" and getattr(later, "kind", "") == "access":
+        return Confidence.POSSIBLE  # host and device may work on different bytes of it at once
     level = Confidence.CERTAIN if first.certain and second.certain else Confidence.LIKELY
     if isinstance(earlier, g.Command) and isinstance(later, g.Command):
         if earlier.kernel_object is later.kernel_object and earlier.kind == later.kind == "library":
@@ -62,7 +64,7 @@ def _kernel_pair(
         return Confidence.LIKELY
     if sure.memory.access == "read":
         return None
-    if later.kind == "read" and unknown[0]:
+    if later.kind in ("read", "migrate") and unknown[0]:
         return Confidence.LIKELY
     return Confidence.POSSIBLE
 

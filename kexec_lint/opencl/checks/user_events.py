@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kexec_lint.findings import Confidence
+from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
 from kexec_lint.opencl.checks.words import name, row
@@ -80,6 +81,8 @@ def never_set(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         if left is not None:
             where = f"{name(left)} (line {row(left.site, event.created)})"
             how = "on some path " if any(not g.exclusive(s.guard, left.guard) for s in sets) else ""
+            if how and event.created[-1].path.endswith(tuple(NATIVE)):
+                continue  # C leaves on every error; those paths end the use of the queue
             yield Evidence(
                 "OCL301",
                 event.created,

@@ -72,9 +72,7 @@ def unwrapped(text: str) -> str:
 
     A macro that stands as a statement without a semicolon gets one, at the end of its row. Rows and columns stay.
     """
-    text = _UNENDED.sub(
-        lambda match: f"{match[1]};" if match[1].count("(") == match[1].count(")") else match[0], text
-    )
+    text = _UNENDED.sub(lambda match: f"{match[1]};" if match[1].count("(") == match[1].count(")") else match[0], text)
     for match in reversed(list(_WRAPPED.finditer(text))):
         end = _closing(text, match.end("open") - 1)
         if end is not None and text[end + 1 : end + 40].lstrip()[:1] in (";", ""):
@@ -152,9 +150,7 @@ def _top(unit: Unit, nodes: Iterable[Any]) -> Iterator[Statement]:
     for node in nodes:
         if not node.is_named or node.type == "comment":
             continue
-        if (node.type in _LOOSE and node.type not in _CONDITIONS) or (
-            node.type in EXPRESSIONS and node.named_children
-        ):
+        if (node.type in _LOOSE and node.type not in _CONDITIONS) or (node.type in EXPRESSIONS and node.named_children):
             loose.append(node)
             continue
         if node.type == "declaration" and loose:
@@ -261,9 +257,7 @@ class _LazyFunction(Function):
     def renamed(self, name: str, static: bool = False) -> _LazyFunction:
         """Return the same function as a method: under its own name and with `this` before its parameters."""
         first = () if static else (Param("this"),)
-        return self.make(
-            self._unit, self.span, name, (*first, *self.params), self._nodes, self._first, static=static
-        )
+        return self.make(self._unit, self.span, name, (*first, *self.params), self._nodes, self._first, static=static)
 
 
 def lower_function(unit: Unit, node: Any) -> Iterator[Statement]:

@@ -171,9 +171,7 @@ def _declared(unit: Unit, declarator: Any, kind: str) -> Iterable[Statement]:
     if inner.function is not None and inner.name and "*" not in unit.text(inner.function).partition("(")[0]:
         arguments = _vexing(unit, inner.function)
         if arguments is not None:
-            yield Assign(
-                span, (name,), Call(span, Name(span, kind.removeprefix("static ")), arguments), inner.type
-            )
+            yield Assign(span, (name,), Call(span, Name(span, kind.removeprefix("static ")), arguments), inner.type)
         return
     if not inner.name:
         return

@@ -8,9 +8,7 @@ from typing import Any
 
 from kexec_lint.opencl.frontend.c_unit import Unit, named
 
-_NOISE = re.compile(
-    r"\b(?:const|volatile|struct|class|enum|union|typename|register|inline|constexpr|mutable|extern)\b"
-)
+_NOISE = re.compile(r"\b(?:const|volatile|struct|class|enum|union|typename|register|inline|constexpr|mutable|extern)\b")
 _SPACE = re.compile(r"\s+")
 
 

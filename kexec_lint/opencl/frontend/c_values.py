@@ -64,9 +64,7 @@ def expression(unit: Unit, text: str, span: Any, name: str = "") -> Value:
     body = next((n for n in root.named_children if n.type == "function_definition"), None)
     block = body.child_by_field_name("body") if body is not None else None
     parts = (
-        [n for n in named(block) if not (n.type == "expression_statement" and not n.named_children)]
-        if block
-        else []
+        [n for n in named(block) if not (n.type == "expression_statement" and not n.named_children)] if block else []
     )
     if len(parts) == 1 and parts[0].type == "expression_statement":
         return value(inner, named(parts[0])[0]) if named(parts[0]) else Opaque(span, "nothing", ())
@@ -200,9 +198,7 @@ def _choice(unit: Unit, node: Any) -> Value:
     test, then = (node.child_by_field_name(name) for name in ("condition", "consequence"))
     orelse = node.child_by_field_name("alternative")
     lowered = value(unit, test)
-    return Choice(
-        unit.span(node), lowered, value(unit, then) if then is not None else lowered, value(unit, orelse)
-    )
+    return Choice(unit.span(node), lowered, value(unit, then) if then is not None else lowered, value(unit, orelse))
 
 
 def _comma(unit: Unit, node: Any) -> Value:
@@ -374,9 +370,7 @@ def _new(unit: Unit, node: Any) -> Value:
     length = node.child_by_field_name("declarator")
     if length is not None:
         count = length.child_by_field_name("length") if length.type == "new_declarator" else None
-        return Call(
-            span, Name(span, "new[]"), (Arg(Const(span, kind)), *([Arg(value(unit, count))] if count else []))
-        )
+        return Call(span, Name(span, "new[]"), (Arg(Const(span, kind)), *([Arg(value(unit, count))] if count else [])))
     arguments = node.child_by_field_name("arguments")
     args = tuple(Arg(argument(unit, one)) for one in named(arguments)) if arguments is not None else ()
     return Operation(span, "new", (Call(span, Name(span, kind), args),))

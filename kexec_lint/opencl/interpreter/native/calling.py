@@ -81,11 +81,7 @@ def _sizeof(m: Machine, node: p.Call) -> AbstractValue:
             size = SIZES.get(type_.replace(" ", ""))
             return Known(size) if size is not None and size != 8 else Known(4)
         return Unknown(("sizeof", text)) if api.kind_of(type_) is None else Known(8)
-    return (
-        Known(4)
-        if api.kind_of(text) == "scalar" and text and not text.endswith("*")
-        else Unknown(("sizeof", text))
-    )
+    return Known(4) if api.kind_of(text) == "scalar" and text and not text.endswith("*") else Unknown(("sizeof", text))
 
 
 def arguments_of(m: Machine, node: p.Call, callee: AbstractValue | None = None) -> calls.Arguments:
@@ -316,6 +312,8 @@ def _havoc(m: Machine, arguments: calls.Arguments, span: p.Span) -> None:
                 continue
             if value.base is None:
                 m.heap.write(value.state, value.key, m.fresh("written", str(value.key)))
+            elif isinstance(value.base, Object) and value.base.kind == "dict":
+                pointers.store(m, value, m.fresh("written"), span)
 
 
 def unknown(m: Machine, name: str, arguments: calls.Arguments, span: p.Span) -> AbstractValue:
@@ -394,9 +392,7 @@ def _method(m: Machine, base_node: p.Value, name: str, node: p.Call) -> Abstract
     if isinstance(base, Phi):
         real = [o for _, o in base.options if o != NONE]
         kinds = {o.kind if isinstance(o, Object) else "?" for o in real}
-        if len(real) == 1 or (
-            len(kinds) == 1 and kinds <= {"list", "host", "event"} and name not in ("push_back",)
-        ):
+        if len(real) == 1 or (len(kinds) == 1 and kinds <= {"list", "host", "event"} and name not in ("push_back",)):
             results = [_on(m, o, name, node) for o in real[:1]]
             return results[0]
     return _on(m, base, name, node)
@@ -461,9 +457,7 @@ def _method_by_name(m: Machine, base: Unknown, name: str, node: p.Call) -> Abstr
     span = node.span
     if name in api.METHODS["queue"] and (name.startswith("enqueue") or name in ("finish", "flush")):
         if (
-            name in ("finish", "flush")
-            and not commands.is_queue(m, base)
-            and base.key[0] in ("param", "name", "attr")
+            name in ("finish", "flush") and not commands.is_queue(m, base) and base.key[0] in ("param", "name", "attr")
         ) and not _named_queue(base):
             commands.everything_may_wait(m, span, name)
         return effects.run(m, api.METHODS["queue"][name], arguments_of(m, node), span, base)

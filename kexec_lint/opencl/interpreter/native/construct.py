@@ -32,9 +32,7 @@ def is_type(m: Machine, name: str) -> bool:
 def _row(m: Machine, name: str) -> object:
     plain = name.partition("<")[0]
     scope, _, last = plain.rpartition("::")
-    if last in hpp.CLASSES and (
-        scope in ("cl", "::cl") or (not scope and "using namespace cl" in m.frame.scope.text)
-    ):
+    if last in hpp.CLASSES and (scope in ("cl", "::cl") or (not scope and "using namespace cl" in m.frame.scope.text)):
         return hpp.CLASSES[last]
     if last in boost_compute.CLASSES and scope in ("compute", "boost::compute"):
         return boost_compute.CLASSES[last]
@@ -129,6 +127,12 @@ def vector(m: Machine, element: str, arguments: Arguments, span: p.Span) -> Abst
         return m.list_of(pointers.spread(first.base))
     if isinstance(first, Known) and isinstance(first.value, int) and kind != "scalar":
         fill = given[1] if len(given) > 1 else None
+        inner = api.element_of(element)
+        if inner is not None and api.kind_of(inner) == "scalar" and 0 < first.value <= 16:
+            rows = [vector(m, inner, calls.Arguments(), span) for _ in range(first.value)]
+            for row in rows:
+                row.state["owner"] = False  # type: ignore[attr-defined]
+            return m.list_of(rows)
         if first.value <= 16:
             m.serial += 1
             return m.list_of(
@@ -139,10 +143,7 @@ def vector(m: Machine, element: str, arguments: Arguments, span: p.Span) -> Abst
         made.state["open"] = True
         return made
     if (
-        first is not None
-        and len(given) <= 2
-        and isinstance(first, Unknown)
-        and kind in ("event", "memory", "queue")
+        first is not None and len(given) <= 2 and isinstance(first, Unknown) and kind in ("event", "memory", "queue")
     ) and first.key[0] not in ("uninit",):
         made = m.list_of(())
         made.state["open"] = True

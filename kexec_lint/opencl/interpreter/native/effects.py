@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,10 @@ def run(
     return result
 
 
+_ORDERING = re.compile(
+    r"nqueue|SetUserEventStatus|setStatus|notify|signal|post|push_back|set_value|[Uu]nlock|=\s*true|=\s*1\b|\+\+|\.store\("
+    r"|clFinish|\.finish|[Ww]ait|clFlush|\.flush\(\)"
+)
 _ON_QUEUE = frozenset(["command", "launch", "map", "unmap", "svm_map", "svm_free", "finish", "flush", "run"])
 
 
@@ -87,9 +92,7 @@ def _command(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstract
         if row.kind == "memcpy":
             value = _svm_operand(m, value, span)
         kind = "host" if name == "ptr" else "svm" if row.kind == "memcpy" else "buffer"
-        accesses.extend(
-            commands.accesses(m, value, name, reads, writes, kind=kind, **_extent(m, bound, name, row))
-        )
+        accesses.extend(commands.accesses(m, value, name, reads, writes, kind=kind, **_extent(m, bound, name, row)))
     if row.kind == "migrate" and "HOST" in _names(bound.get("flags")):
         accesses += [
             g.Access(one.memory.host_pointer, False, True, one.certain, role="behind")
@@ -389,7 +392,10 @@ def _svm_free(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstrac
 
 def _svm_alloc(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     made = host.make(m, span, "SVM allocation", initialised=False)
-    made.model.kind = "svm-fine"  # a map makes the pointer itself usable: only what is in flight is judged
+    # a map makes the pointer itself usable: only what is in flight is judged, not whether there is a map
+    names, known = _names(bound.get("flags")), isinstance(bound.get("flags"), Known)
+    coarse = row.does == "svm_alloc" and known and "SVM_FINE_GRAIN_BUFFER" not in names
+    made.model.kind = "svm-fine" if coarse else "svm-shared"
     if row.does == "usm_device_alloc":
         made.model.kind = "buffer"
         made = Object("memory", made.state, model=made.model, site=made.site, name=made.name)
@@ -403,6 +409,8 @@ def _svm_free_now(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abs
     if row.does == "svm_free_blocking":
         commands.everything_may_wait(m, span, "a blocking free")
         return SUCCESS
+    if isinstance(value, Object) and value.kind == "map":
+        return SUCCESS  # the pointer of shared memory under a buffer
     for memory, certain, _, _ in commands.memory_of(m, operands.operand(m, value, "svm", span), "svm"):
         if not m.scratch and id(memory.root) in m.users:
             point = m.point("release", span, what="release", memory=memory)
@@ -454,12 +462,20 @@ def _set_status(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstr
 def _set_callback(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     event = plain(m, bound.get("event", bound.get("self", NONE)))
     callback = bound.get("callback", NONE)
+    known = isinstance(callback, FunctionValue)
     if isinstance(event, Object) and event.kind == "event":
-        event.model.escaped = True
         if isinstance(callback, FunctionValue):
             m.graph.callbacks.append(g.Callback(m.site(span), callback, event.model))
-    m.graph.threaded = True
+        event.model.escaped = event.model.escaped or not known or _orders(callback)
+    m.graph.threaded = m.graph.threaded or not known or _orders(callback)
     return SUCCESS
+
+
+def _orders(callback: AbstractValue) -> bool:
+    """Return whether a callback may order commands: it enqueues, sets an event, or wakes another thread."""
+    assert isinstance(callback, FunctionValue)
+    rows = callback.scope.text.split("\n")[callback.node.span.row - 1 : callback.node.span.end_row]
+    return _ORDERING.search("\n".join(rows)) is not None
 
 
 def _profile(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
@@ -475,11 +491,7 @@ def _profile(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstract
 def _event_info(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     event = plain(m, bound.get("event", bound.get("self", NONE)))
     answer: AbstractValue = m.fresh("info")
-    if (
-        isinstance(event, Object)
-        and event.kind == "event"
-        and "COMMAND_EXECUTION_STATUS" in _names(bound.get("name"))
-    ):
+    if isinstance(event, Object) and event.kind == "event" and "COMMAND_EXECUTION_STATUS" in _names(bound.get("name")):
         events.use(m, event, span, "asked for its status")
         answer = attributes.status(m, event, span)
     if "value" in bound:
@@ -645,11 +657,7 @@ def _retain_event(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abs
 def _program(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     made = m.object("program", span, "program")
     made.state["kernels"] = None
-    text = (
-        sources.text(m, bound.get("strings", bound.get("context", NONE)), span)
-        if "strings" in row.params
-        else None
-    )
+    text = sources.text(m, bound.get("strings", bound.get("context", NONE)), span) if "strings" in row.params else None
     if text is None:
         text = sources.nearby(m)
     if text is not None:

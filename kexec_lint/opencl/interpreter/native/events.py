@@ -68,8 +68,7 @@ def use(m: Machine, value: AbstractValue, span: p.Span, how: str) -> None:
             m.remark(
                 "OCL305",
                 span,
-                f"The event is {how} after clReleaseEvent gave up the only reference to it (line "
-                f"{site[-1].span.row})",
+                f"The event is {how} after clReleaseEvent gave up the only reference to it (line {site[-1].span.row})",
                 "release the event after its last use, or take a reference of its own with clRetainEvent",
                 related=(("it is released here", site),),
             )
@@ -80,6 +79,8 @@ def overwritten(m: Machine, old: AbstractValue, span: p.Span, slot: tuple[dict[A
     if m.scratch or not isinstance(old, Object) or old.kind != "event" or not _lost(m, old):
         return
     state, key = slot
+    if not raw(m, state, key):
+        return
     kept = state.pop(key, None)
     try:
         held = lifetimes.held(m, old)
@@ -99,6 +100,22 @@ def overwritten(m: Machine, old: AbstractValue, span: p.Span, slot: tuple[dict[A
         )
 
 
+def raw(m: Machine, state: dict[Any, Any], key: Any) -> bool:
+    """Return whether an entry is a plain `cl_event`, which nothing releases by itself."""
+    for frame in m.frames:
+        if state is frame.variables:
+            return frame.types.get(key, "").startswith(("cl_event", "static cl_event"))
+        for name, value in frame.variables.items():
+            if isinstance(value, Object) and value.state is state and value.kind in ("dict", "list"):
+                return "cl_event" in frame.types.get(name, "")
+        receiver = frame.receiver
+        if isinstance(receiver, Object) and receiver.state is state and isinstance(key, str):
+            from kexec_lint.opencl.interpreter.native import scopes
+
+            return (scopes.member_type(receiver, key) or "").startswith("cl_event")
+    return False
+
+
 def _lost(m: Machine, event: Object) -> bool:
     model: g.Event = event.model
     return bool(event.state.get("owned")) and not event.state.get("given back") and not model.escaped
@@ -110,7 +127,9 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
         return
     for name in names:
         value = frame.variables.get(name)
-        if not isinstance(value, AbstractValue) or frame.types.get(name, "").startswith("static "):
+        if not isinstance(value, AbstractValue) or "cl_event" not in frame.types.get(name, ""):
+            continue
+        if frame.types.get(name, "").startswith("static "):
             continue
         for event in _inside(value):
             if not _lost(m, event) or lifetimes.leads_to(m, [result], event):

@@ -74,9 +74,7 @@ ALLOCATORS = frozenset(
 FREES = frozenset(["free", "_aligned_free", "_mm_free", "aligned_free"])
 EXITS = frozenset(["exit", "_exit", "abort", "quick_exit", "_Exit", "terminate"])
 TIMERS = frozenset(["gettimeofday", "clock", "clock_gettime", "time", "timeGetTime", "omp_get_wtime", "wtime"])
-THREADS = frozenset(
-    ["pthread_create", "thread", "async", "CreateThread", "_beginthreadex", "thrd_create", "jthread"]
-)
+THREADS = frozenset(["pthread_create", "thread", "async", "CreateThread", "_beginthreadex", "thrd_create", "jthread"])
 QUIET = frozenset(
     [
         "sizeof",

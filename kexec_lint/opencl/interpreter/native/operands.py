@@ -205,9 +205,7 @@ def operand(m: Machine, value: AbstractValue, role: str, span: p.Span) -> Abstra
                     return operand(m, held, role, span)
                 return m.fresh("operand")
             if role == "ptr":
-                return (
-                    value.base if isinstance(value.base, Object) and value.base.kind == "host" else m.fresh("part")
-                )
+                return value.base if isinstance(value.base, Object) and value.base.kind == "host" else m.fresh("part")
             return pointers.load(m, value, span)
         case Object(kind="instance") if role == "ptr":
             return _host_view(m, value, span)

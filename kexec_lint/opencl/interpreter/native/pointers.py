@@ -53,6 +53,31 @@ class Reference(Address):
     __slots__ = ()
 
 
+_SET_UP = frozenset({"queue", "kernel", "program", "context"})
+
+
+def written(value: AbstractValue) -> AbstractValue:
+    """Return a variable's value without the paths on which nothing has written it: they do not come here."""
+    if not isinstance(value, Phi):
+        return value
+    kept = tuple(
+        (guard, o) for guard, o in value.options if not (isinstance(o, Unknown) and o.key[0] in ("uninit", "local"))
+    )
+    if not kept:
+        return value
+    if len(kept) == 1 or _made_alike([option for _, option in kept]):
+        return kept[-1][1]
+    return Phi(kept)
+
+
+def _made_alike(found: list[AbstractValue]) -> bool:
+    """Return whether these are queues, kernels or programs that one line makes: a loop over devices that ends early."""
+    places = {
+        (o.kind, o.site[-1].span) if isinstance(o, Object) and o.kind in _SET_UP and o.site else None for o in found
+    }
+    return len(places) == 1 and None not in places
+
+
 def is_array(value: AbstractValue) -> bool:
     """Return whether a value is a C array of handles or structs."""
     return isinstance(value, Object) and value.kind == "dict" and bool(value.state.get("array"))
@@ -80,7 +105,7 @@ def load(m: Machine, at: Address, span: p.Span = p.NOWHERE) -> AbstractValue:
         return element(m, at.base, at.index, span)
     found = at.state.get(at.key)
     if isinstance(found, AbstractValue):
-        return load(m, found, span) if isinstance(found, Reference) else found
+        return load(m, found, span) if isinstance(found, Reference) else written(found)
     return Unknown(("deref", id(at.state), at.key if isinstance(at.key, str) else str(at.key)))
 
 

@@ -34,9 +34,7 @@ class Relevance:
         pending = True
         while pending:
             called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)} - _COMMON
-            grown = {
-                key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)
-            }
+            grown = {key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)}
             self._relevant |= grown
             pending = bool(grown)
 

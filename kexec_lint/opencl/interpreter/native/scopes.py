@@ -49,7 +49,7 @@ def find(m: Machine, name: str, span: p.Span) -> AbstractValue | None:
     while frame is not None:
         if name in frame.variables:
             value = frame.variables[name]
-            return pointers.load(m, value, span) if isinstance(value, pointers.Reference) else value
+            return pointers.load(m, value, span) if isinstance(value, pointers.Reference) else pointers.written(value)
         receiver = frame.receiver
         if isinstance(receiver, Object) and receiver.kind == "instance":
             if name in receiver.state or member_type(receiver, name) is not None or _has_method(receiver, name):
@@ -147,9 +147,7 @@ def _global(m: Machine, name: str, type_: str, value: AbstractValue | None, span
     return value
 
 
-def _local(
-    m: Machine, name: str, type_: str, value: AbstractValue | None, span: p.Span, copies: bool
-) -> AbstractValue:
+def _local(m: Machine, name: str, type_: str, value: AbstractValue | None, span: p.Span, copies: bool) -> AbstractValue:
     element = api.element_of(type_)
     plain = type_.removeprefix("static ")
     if plain.endswith("&") and value is not None:
@@ -305,9 +303,7 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
         elif value.kind == "instance" and value.cls is not None and not type_.endswith(("*", "&")):
             _destroy(m, value, span)
         elif value.kind == "memory" and "::" in type_ and not type_.endswith(("*", "&")) and not m.scratch:
-            if not lifetimes.leads_to(
-                m, [result, *(v for k, v in frame.variables.items() if k not in names)], value
-            ):
+            if not lifetimes.leads_to(m, [result, *(v for k, v in frame.variables.items() if k not in names)], value):
                 value.model.released = m.site(span)
     events.leave(m, frame, names, result, span)
 
