@@ -65,9 +65,7 @@ class Report:
         self._texts = texts
 
 
-def check(
-    request: Request, pool: Pool | None = None, progress: Callable[[int, int], None] | None = None
-) -> Report:
+def check(request: Request, pool: Pool | None = None, progress: Callable[[int, int], None] | None = None) -> Report:
     """Check files. Raises SettingsError, UnknownRule or FileNotFoundError for what the user must put right.
 
     `pool` may be any `concurrent.futures.Executor`; `progress` is called with the number of analysed files and of
@@ -133,9 +131,7 @@ class Run:
             name, data = self.request.stdin
             path = os.path.abspath(name)
             target = Target(path, discovery.shown(path, self.start))
-            if self.request.force_exclude and discovery.excluded(
-                path, self.profiles.finder.exclude, directory=False
-            ):
+            if self.request.force_exclude and discovery.excluded(path, self.profiles.finder.exclude, directory=False):
                 return
             self.data[target.shown] = data
             self.targets = [target]
@@ -143,16 +139,19 @@ class Run:
         with self.timed("finding files"):
             readers = self.profiles.of(self.start).readers
             suffixes = frozenset(itertools.chain.from_iterable(reader.suffixes for reader in readers))
-            found = discovery.discover(
-                self.request.paths,
-                suffixes | {".ipynb"} if ".py" in suffixes else suffixes,
-                self.profiles.finder.exclude,
-                self.request.force_exclude,
-            )
+            if ".py" in suffixes:
+                suffixes |= {".ipynb"}
+            exclude = self.profiles.finder.exclude
+            found = discovery.discover(self.request.paths, suffixes, exclude, self.request.force_exclude)
         if found.missing:
             raise FileNotFoundError(f"{found.missing[0]}: no such file or folder")
         self.report.notes += found.notes
         self.targets = found.targets
+        for path in self.buffers:  # a file that has not been saved yet
+            below = any(path.startswith(root.rstrip(os.sep) + os.sep) for root in found.roots)
+            read = below and discovery.suffix(path) in suffixes and not os.path.lexists(path)
+            if read and not discovery.excluded(path, exclude, directory=False):
+                self.targets.append(Target(path, discovery.shown(path, self.start)))
         self.roots = tuple(found.roots)
 
     def read(self) -> None:

@@ -57,9 +57,7 @@ def fix_all(findings: Sequence[Finding], place: Placing) -> lsp.CodeAction | Non
                 taken += new
     if not taken:
         return None
-    return lsp.CodeAction(
-        title="kexec-lint: apply all safe fixes", kind=FIX_ALL, edit=workspace_edit(taken, place)
-    )
+    return lsp.CodeAction(title="kexec-lint: apply all safe fixes", kind=FIX_ALL, edit=workspace_edit(taken, place))
 
 
 def workspace_edit(edits: Iterable[Edit], place: Placing) -> lsp.WorkspaceEdit:

@@ -71,9 +71,7 @@ def _notebook(workspace: Workspace, notebook: lsp.NotebookDocument) -> Buffer | 
         document = workspace.get_text_document(cell.document)
         code = cell.kind == lsp.NotebookCellKind.Code
         source = document.source.replace("\r\n", "\n")
-        cells.append(
-            {"cell_type": "code" if code and _python(document.language_id) else "markdown", "source": source}
-        )
+        cells.append({"cell_type": "code" if code and _python(document.language_id) else "markdown", "source": source})
         parts[number] = (cell.document, split(source))
         version += document.version or 0
     data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()

@@ -34,9 +34,7 @@ def position(lines: Sequence[str], row: int, column: int, encoding: str) -> lsp.
 
 def span(lines: Sequence[str], at: Location, encoding: str) -> lsp.Range:
     """Return the protocol's range of a location."""
-    return lsp.Range(
-        position(lines, at.row, at.column, encoding), position(lines, at.end_row, at.end_column, encoding)
-    )
+    return lsp.Range(position(lines, at.row, at.column, encoding), position(lines, at.end_row, at.end_column, encoding))
 
 
 def touches(one: lsp.Range, other: lsp.Range) -> bool:

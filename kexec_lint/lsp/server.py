@@ -27,9 +27,10 @@ from kexec_lint.lsp.places import split, touches
 from kexec_lint.lsp.session import Session, Survey, survey
 from kexec_lint.lsp.settings import SECTION, ClientSettingsError, read
 
-_WATCHED = (
-    "**/{*.py,*.pyi,*.ipynb,*.c,*.cc,*.cpp,*.cxx,*.h,*.hpp,*.cu,*.cl,*.ocl,*.yaml,*.yml,*.toml,CMakeLists.txt}"
-)
+_WATCHED = "**/{*.py,*.pyi,*.ipynb,*.c,*.cc,*.cpp,*.cxx,*.h,*.hpp,*.cu,*.cl,*.ocl,*.yaml,*.yml,*.toml,CMakeLists.txt}"
+
+_PATIENCE = 3.0
+"""Seconds that a client has to answer what its settings are."""
 
 _ACTIONS = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll, actions.FIX_ALL])
 _DIAGNOSTICS = lsp.DiagnosticOptions(identifier=SECTION, inter_file_dependencies=True, workspace_diagnostics=True)
@@ -57,6 +58,7 @@ class Server:
         self._thread = ThreadPoolExecutor(1, "check")
         self._process: ProcessPoolExecutor | None = None
         self._checking = asyncio.Lock()
+        self._configured = asyncio.Event()
         self._surveying: asyncio.Task[None] | None = None
         self._survey_again = False
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -89,6 +91,7 @@ class Server:
         if self._folders:
             os.chdir(self._folders[0])
             self.session.start = os.getcwd()
+            self.session.partial = True
             # Names of the client are those of its links; the folder's real path would tell other names.
             if os.path.samefile(self._folders[0], self.session.start):
                 self._folders[0] = self.session.start
@@ -98,7 +101,8 @@ class Server:
 
     async def initialized(self) -> None:
         """Ask for settings and for word of changed files, then look at all folders."""
-        await self.pull_configuration()
+        await asyncio.wait({self._later(self.pull_configuration())}, timeout=_PATIENCE)
+        self._configured.set()
         if self._can("workspace", "did_change_watched_files", "dynamic_registration"):
             options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(_WATCHED)])
             watch = lsp.Registration("watch", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
@@ -137,6 +141,8 @@ class Server:
         if settings != self.session.settings:
             self.session.settings = settings
             self.session.generation += 1
+            if self._configured.is_set():
+                self.survey_soon()
 
     # --- checking -----------------------------------------------------------------------------------------------
 
@@ -146,6 +152,7 @@ class Server:
 
     async def fresh(self, uri: str) -> Buffer | None:
         """Bring the findings of an open file up to date; of several calls, only the newest text is checked."""
+        await self._configured.wait()  # else the first findings would be judged by other settings, and flash
         async with self._checking:
             buffer = self.buffer(uri)
             if buffer is None or self.session.is_current(buffer):
@@ -211,7 +218,7 @@ class Server:
                 return
             if outcome.problem is not None:
                 self._tell(outcome.problem)
-            else:
+            if not outcome.failed:
                 changed = await loop.run_in_executor(self._thread, self.session.accept, outcome, seen, generation)
                 await self._show(changed)
             if not self._survey_again and generation == self.session.generation:
@@ -251,17 +258,13 @@ class Server:
         if not self.session.settings.workspace_diagnostics:
             return lsp.WorkspaceDiagnosticReport([])
         previous = {unquote(item.uri): item.value for item in params.previous_result_ids}
-        reports: list[
-            lsp.WorkspaceFullDocumentDiagnosticReport | lsp.WorkspaceUnchangedDocumentDiagnosticReport
-        ] = []
+        reports: list[lsp.WorkspaceFullDocumentDiagnosticReport | lsp.WorkspaceUnchangedDocumentDiagnosticReport] = []
         for path, known in list(self.session.known.items()):
             for uri, items in self._items(path).items():
                 result = self._result_id(uri, items)
                 if previous.get(unquote(uri)) == result:
                     reports.append(
-                        lsp.WorkspaceUnchangedDocumentDiagnosticReport(
-                            uri=uri, result_id=result, version=known.version
-                        )
+                        lsp.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=result, version=known.version)
                     )
                 else:
                     reports.append(
@@ -322,7 +325,7 @@ class Server:
         return Texts({self.session.shown(path): buffer.data for path, buffer in self._buffers().items()})
 
     def _place(self, at: Location) -> lsp.Location:
-        encoding = str(self.lsp.workspace.position_encoding.value)  # type: ignore[union-attr]
+        encoding = _value(self.lsp.workspace.position_encoding)
         path = self.session.absolute(at.filename)
         for buffer in self._buffers().values():
             if buffer.path == path and at.cell in buffer.parts:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kexec_lint import rulebook
 from kexec_lint.engine import cache
 from kexec_lint.engine.check import Report, check
 from kexec_lint.engine.patterns import PatternError
@@ -38,21 +39,27 @@ class Known:
 
 @dataclass(frozen=True)
 class Survey:
-    """Outcome of a run over all folders, as it crosses processes. `problem` is what the user must put right."""
+    """Outcome of a run over all folders, as it crosses processes. `problem` is what the user must know of it;
+    `failed` says that there are no findings for that reason.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     facts: Facts = field(default_factory=dict)
     unchecked: frozenset[str] = frozenset()
     problem: str | None = None
+    failed: bool = False
 
 
 class Session:
-    """State of one server. `start` is the folder that displayed names are relative to."""
+    """State of one server. `start` is the folder that displayed names are relative to; `partial` says that there are
+    files of which nothing is known yet.
+    """
 
     def __init__(self) -> None:
         self.start = os.getcwd()
         self.settings = ClientSettings()
         self.generation = 0
+        self.partial = False
         self.known: dict[str, Known] = {}
         self._facts: Facts = {}
 
@@ -83,10 +90,12 @@ class Session:
             stdin=(buffer.path, buffer.data), extra_facts=tuple(facts.items()), cache_results=False
         )
         report, problem = _checked(request)
-        if problem is None:
+        if report is not None:
             for name in {*report.facts, *facts}:
                 self._facts[name] = {**facts.get(name, {}), **_of(report.facts.get(name, {}), shown)}
             mine = [finding for finding in report.findings if finding.location.filename == shown]
+            if self.partial:  # what takes the facts of all files would be judged on this one's
+                mine = [finding for finding in mine if rulebook.rule(finding.code).page.parent.name not in report.facts]
             self._take(buffer, generation, mine, shown in report.unchecked)
         return problem
 
@@ -118,6 +127,10 @@ class Session:
                 self.known[path] = Known(None, generation, findings, findings, None)
             if path in self.known and self.known[path].findings != before:
                 changed.add(path)
+        if self.partial:
+            self.partial = False
+            for path in newer:  # judged without the facts of the others
+                self.known[path] = replace(self.known[path], generation=-1)
         fresh = {self.shown(path) for path in newer}
         self._facts = {
             name: {
@@ -162,14 +175,16 @@ def survey(start: str, request: Request) -> Survey:
     """Check all folders; runs in a process of its own, whose working folder becomes `start`."""
     os.chdir(start)
     report, problem = _checked(request)
+    if report is None:
+        return Survey(problem=problem, failed=True)
     return Survey(report.findings, report.facts, frozenset(report.unchecked), problem)
 
 
-def _checked(request: Request) -> tuple[Report, str | None]:
+def _checked(request: Request) -> tuple[Report | None, str | None]:
     try:
         report = check(request)
     except (SettingsError, UnknownRule, PatternError, FileNotFoundError) as error:
-        return Report(), str(error)
+        return None, str(error)
     return report, report.errors[0] if report.errors else None
 
 

@@ -50,7 +50,7 @@ def typed(client: LanguageClient, uri: str, text: str, version: int) -> None:
 
 
 async def until(
-    client: LanguageClient, uri: str, holds: Callable[[Sequence[lsp.Diagnostic]], object], seconds: float = 60
+    client: LanguageClient, uri: str, holds: Callable[[Sequence[lsp.Diagnostic]], object], seconds: float = 30
 ) -> Sequence[lsp.Diagnostic]:
     """Wait for diagnostics of a document that hold and return them."""
     async with asyncio.timeout(seconds) if hasattr(asyncio, "timeout") else _Patient():

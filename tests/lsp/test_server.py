@@ -23,7 +23,7 @@ async def test_says_what_is_wrong_and_falls_silent_when_it_is_put_right(talk, fo
         assert KERNEL - 1 in [item.location.range.start.line for item in race.related_information]
         assert all(item.location.uri == uri for item in race.related_information)
         typed(client, uri, ORDERED, 2)
-        assert await until(client, uri, lambda found: not found) == []
+        assert codes(await until(client, uri, lambda found: not found)) == []
         assert client.messages == []
 
 
@@ -48,33 +48,34 @@ async def test_every_file_of_the_folder_is_checked_and_unsaved_text_counts(talk,
         await until(client, closed, lambda found: not found)
 
 
-async def test_a_finding_that_needs_two_files_comes_and_goes_with_the_unsaved_one(talk, folder: Path):
-    (folder / "ops.py").write_text(
-        'import torch\nlib = torch.library.Library("shop", "DEF")\nlib.define("f(Tensor x) -> Tensor")\n'
-    )
-    use = "import torch\nimport ops\n\ndef go(x):\n    return torch.ops.shop.{}(x)\n"
-    (folder / "use.py").write_text(use.format("f"))
+async def test_what_two_files_say_together_follows_the_text_at_once_and_other_files_when_it_is_saved(
+    talk, folder: Path
+):
+    ops = 'import torch\nlib = torch.library.Library("shop", "DEF")\nlib.define("{}(Tensor x) -> Tensor")\n'
+    kernel = 'import torch\n\n@torch.library.impl("shop::f", "CPU")\ndef f(x):\n    return x.clone()\n'
+    (folder / "kernel.py").write_text(kernel)
     async with talk() as client:
-        uri = opened(client, folder / "use.py", use.format("f"))
-        first = codes(await until(client, uri, lambda found: True))
-        await asyncio.sleep(0)
-        typed(client, uri, use.format("g"), 2)
-        missing = await until(client, uri, lambda found: codes(found) != first)
-        assert any("shop::g" in diagnostic.message for diagnostic in missing)
-        typed(client, uri, use.format("f"), 3)
-        await until(client, uri, lambda found: codes(found) == first)
+        uri = opened(client, folder / "ops.py", ops.format("f"))
+        await until(client, uri, lambda found: not found)
+        typed(client, uri, ops.format("g"), 2)
+        assert codes(await until(client, uri, len)) == ["ATN101"]
+        typed(client, uri, ops.format("f"), 3)
+        await until(client, uri, lambda found: not found)
+        other = opened(client, folder / "kernel.py", "import torch\n")
+        client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(other)))
+        assert codes(await until(client, uri, len)) == ["ATN101"]
 
 
 @pytest.mark.parametrize(
     ("encoding", "column"),
-    [(lsp.PositionEncodingKind.Utf8, 6 + 7 + 3), (lsp.PositionEncodingKind.Utf16, 6 + 4 + 3), (None, 6 + 4 + 3)],
+    [(lsp.PositionEncodingKind.Utf8, 17), (lsp.PositionEncodingKind.Utf16, 14), (None, 14)],
 )
 async def test_columns_are_counted_in_the_units_agreed_on(talk, folder: Path, encoding, column):
-    odd = RACE.replace("run = program", "s='é😀';run = program")  # s='…'; is 7 code points
+    odd = RACE.replace("run = program", "s='é😀';run = program")
     async with talk(encodings=(encoding,) if encoding else None) as client:
         uri = opened(client, folder / "app.py", odd)
         (race,) = await until(client, uri, len)
-        assert race.range.start == lsp.Position(KERNEL, column + (len("s='';") - 3))
+        assert race.range.start == lsp.Position(KERNEL, column)
 
 
 async def test_a_client_that_pulls_is_answered_and_told_when_to_ask_again(talk, folder: Path):
@@ -90,7 +91,7 @@ async def test_a_client_that_pulls_is_answered_and_told_when_to_ask_again(talk, 
         assert (again.kind, again.result_id) == ("unchanged", first.result_id)
         typed(client, uri, ORDERED, 2)
         after = await client.text_document_diagnostic_async(lsp.DocumentDiagnosticParams(document))
-        assert (after.kind, after.items) == ("full", [])
+        assert (after.kind, codes(after.items)) == ("full", [])
         while not client.diagnostic_refresh_count:
             await asyncio.sleep(0.01)
         report = await client.workspace_diagnostic_async(lsp.WorkspaceDiagnosticParams([]))
@@ -112,10 +113,9 @@ async def test_a_comment_silences_and_its_rule_is_explained(talk, folder: Path):
         assert lines[KERNEL].endswith("  # kexec: ignore[OCL101] TODO: say why")
         typed(client, uri, "\n".join(lines), 2)
         await until(client, uri, lambda found: not found)
-        explain = next(action for title, action in offered.items() if "explain" in title)
-        await client.workspace_execute_command_async(
-            lsp.ExecuteCommandParams(explain.command.command, explain.command.arguments)
-        )
+        assert any("explain" in title for title in offered)
+        # pytest-lsp takes an action that holds a command for a bare command and garbles its arguments.
+        await client.workspace_execute_command_async(lsp.ExecuteCommandParams("kexec-lint.explain", ["OCL101"]))
         assert client.shown_documents[-1].uri.endswith("/opencl/OCL101.md")
 
 
@@ -134,7 +134,7 @@ async def test_hover_tells_the_finding_and_its_page(talk, folder: Path):
 async def test_settings_of_the_editor_and_of_the_project_take_hold_at_once(talk, folder: Path):
     async with talk(settings={"ignore": ["OCL101"]}) as client:
         uri = opened(client, folder / "app.py", RACE)
-        assert await until(client, uri, lambda found: True) == []
+        assert codes(await until(client, uri, lambda found: True)) == []
         client.set_configuration({"kexec-lint": {}})
         client.workspace_did_change_configuration(lsp.DidChangeConfigurationParams({}))
         await until(client, uri, len)
@@ -218,4 +218,4 @@ async def test_an_excluded_file_stays_silent_and_a_declared_encoding_is_that_of_
             client, folder / "app.py", "# -*- coding: latin-1 -*- é\n" + RACE.replace("s = ", "s='é'; s = ")
         )
         assert (await until(client, latin, len))[0].range.start == lsp.Position(KERNEL + 1, 6)
-        assert await until(client, left_out, lambda found: True) == []
+        assert codes(await until(client, left_out, lambda found: True)) == []
