@@ -71,7 +71,7 @@ def _without_implied(graph: g.EnqueueGraph, found: dict[int, list[Pair]]) -> Ite
             (confidence, conflict)
             for confidence, conflict in pairs
             if not any(
-                rank <= confidence.rank
+                rank <= max(confidence.rank, Confidence.LIKELY.rank)
                 and other.index < conflict.later.index
                 and graph.reaches(other, conflict.later)
                 for rank, other in later_than[conflict.earlier.index]
