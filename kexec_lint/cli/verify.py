@@ -154,12 +154,16 @@ class _Run(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give `--gate` its value."""
-        return super().parse_args(ctx, ["--gate=each" if word == "--gate" else word for word in args])
+        values = {o for p in self.params if isinstance(p, click.Option) and not p.is_flag for o in p.opts}
+        own = 0
+        while own < len(args) and args[own].startswith("-") and args[own] not in ("--", "-m"):
+            if args[own] == "--gate":
+                args[own] = "--gate=each"
+            own += 2 if args[own] in values else 1
+        return super().parse_args(ctx, args)
 
 
-@command.command(
-    "run", cls=_Run, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@command.command("run", cls=_Run, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("--gate", "gates", metavar="[=together]", help="Run again for each unordered pair, one side held.")
 @click.option("--force-out-of-order", is_flag=True, help="Make every queue of the program out-of-order.")

@@ -48,9 +48,7 @@ def _prepare(job: dict[str, Any]) -> None:
     for name in ("array", "tools", "elementwise"):
         __import__(f"pyopencl.{name}")
     writer = Writer(job["records"])
-    sites = Sites(
-        writer, os.path.dirname(os.path.abspath(cl.__file__)), os.path.dirname(os.path.abspath(__file__))
-    )
+    sites = Sites(writer, os.path.dirname(os.path.abspath(cl.__file__)), os.path.dirname(os.path.abspath(__file__)))
     asked = dict(job["experiment"])
     asked["gates"] = tuple(tuple(pair) for pair in asked.get("gates", ()))
     recorder = Recorder(cl, np, writer, sites, Experiment(**asked))

@@ -53,9 +53,7 @@ def _points(path: str, row: int, column: int) -> int:
 
 def _span(path: str, node: ast.expr) -> Span:
     end_row, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return Span(
-        node.lineno, _points(path, node.lineno, node.col_offset), end_row, _points(path, end_row, end_column)
-    )
+    return Span(node.lineno, _points(path, node.lineno, node.col_offset), end_row, _points(path, end_row, end_column))
 
 
 @lru_cache(maxsize=4096)
@@ -77,9 +75,7 @@ def _call(path: str, at: Span) -> tuple[ast.Call, tuple[ast.AST, ...]] | None:
         node, around = pending.pop()
         if isinstance(node, ast.Call) and _span(path, node) == at:
             return node, around
-        inner = (
-            (*around, node) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else around
-        )
+        inner = (*around, node) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else around
         pending.extend((child, inner) for child in ast.iter_child_nodes(node))
     return None
 
@@ -107,7 +103,7 @@ def _argument(call: ast.Call, what: str, position: int) -> ast.expr | None:
         return keyword
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
-    if function in _ARRAY_METHODS and isinstance(call.func, ast.Attribute) and what != "queue":
+    if function in _ARRAY_METHODS and isinstance(call.func, ast.Attribute) and what in ("dest", "src"):
         return call.func.value
     if what == "queue":
         index = 0

@@ -284,9 +284,7 @@ def _command(stage: _Stage, number: int, step: Step, queue: Any, wait_for: Any) 
             part = stage.part(host)[: max(device.bytes // stage.array(host.memory).dtype.itemsize, 1)]
             memory, origin = stage.memories[device.memory], stage.origin(device)
             if step.op == "read":
-                return cl.enqueue_copy(
-                    queue, part, memory, src_offset=origin, is_blocking=False, wait_for=wait_for
-                )
+                return cl.enqueue_copy(queue, part, memory, src_offset=origin, is_blocking=False, wait_for=wait_for)
             return cl.enqueue_copy(queue, memory, part, dst_offset=origin, is_blocking=False, wait_for=wait_for)
         case "copy":
             source, target = operands

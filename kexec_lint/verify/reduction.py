@@ -204,9 +204,7 @@ def _operand(builder: _Builder, access: g.Access) -> Operand:
     if spec.parent is None and access.memory.parent is not None and access.extent is not None:
         low, high = access.extent
     high = min(high, spec.bytes)
-    return Operand(
-        number, min(low, high), max(high - low, 0), access.reads is not False, access.writes is not False
-    )
+    return Operand(number, min(low, high), max(high - low, 0), access.reads is not False, access.writes is not False)
 
 
 def _queue(builder: _Builder, queue: g.Queue | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -48,12 +49,12 @@ def program(words: Sequence[str], module: str | None) -> Program:
     if not words:
         raise VerifyError("no program: give a script, -m MODULE, or -- COMMAND")
     first, *rest = words
-    if os.path.isfile(first) and not first.endswith(os.sep):
-        return Program((first, *rest), script=first)
-    if os.path.basename(first).startswith("python") and rest:
+    if re.fullmatch(r"python[\d.]*(\.exe)?", os.path.basename(first)) and rest:
         if rest[0] == "-m" and len(rest) > 1:
             return Program(tuple(rest[1:]), module=rest[1])
         return program(rest, None)
+    if os.path.isfile(first):
+        return Program((first, *rest), script=first)
     found = shutil.which(first)
     if found is not None:
         with open(found, "rb") as file:

@@ -217,15 +217,11 @@ def _head(name: str, more: str) -> str:
     )
 
 
-def _arrow(
-    one: tuple[float, float, float], two: tuple[float, float, float], kind: str, head: str, words: str
-) -> str:
+def _arrow(one: tuple[float, float, float], two: tuple[float, float, float], kind: str, head: str, words: str) -> str:
     x1, y1, x2, y2 = one[0] + one[2], one[1] + 13, two[0], two[1] + 13
     bend = max(abs(x2 - x1) / 3, 24)
     lift = -26.0 if y1 == y2 else 0.0
-    curve = (
-        f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1 + lift:.1f} {x2 - bend:.1f} {y2 + lift:.1f} {x2:.1f} {y2:.1f}"
-    )
+    curve = f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1 + lift:.1f} {x2 - bend:.1f} {y2 + lift:.1f} {x2:.1f} {y2:.1f}"
     return f'<path class="{kind}" marker-end="url(#{head})" d="{curve}"><title>{html.escape(words)}</title></path>'
 
 

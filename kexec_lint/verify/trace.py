@@ -220,9 +220,7 @@ class _Builder:
             _name_memory(memory, command, position)
         whole = low == 0 and memory.size in (None, high)
         extent = None if whole or high <= low else (low, high)
-        return g.Access(
-            memory, reads, writes, True, extent, False, role, position if position >= 0 else None, atomic
-        )
+        return g.Access(memory, reads, writes, True, extent, False, role, position if position >= 0 else None, atomic)
 
     def point(
         self,

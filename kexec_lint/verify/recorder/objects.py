@@ -69,9 +69,7 @@ class Objects:
             pooled = not isinstance(memory, cl.MemoryObject)
             size = memory.size
             flags = memory.flags
-            access = (
-                "read" if flags & cl.mem_flags.READ_ONLY else "write" if flags & cl.mem_flags.WRITE_ONLY else ""
-            )
+            access = "read" if flags & cl.mem_flags.READ_ONLY else "write" if flags & cl.mem_flags.WRITE_ONLY else ""
             if memory.type != cl.mem_object_type.BUFFER:
                 kind = "image"
             if pooled:

@@ -82,9 +82,7 @@ def _command(r: Recorder, row: Row, original: Any) -> Any:
             operands = None
         blocking = row.blocking is not None and bool(bound.get("is_blocking", row.blocking))
         what = "" if operands is not None else "unknown"
-        return r.issue(
-            Call(original, args, kwargs, wait_at, block_at), row.kind, what, bound, operands or (), blocking
-        )
+        return r.issue(Call(original, args, kwargs, wait_at, block_at), row.kind, what, bound, operands or (), blocking)
 
     return call
 

@@ -200,9 +200,7 @@ class Recorder:
             self.close()
         return event
 
-    def _changed(
-        self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: int
-    ) -> Any:
+    def _changed(self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: int) -> Any:
         """Make the call as an experiment wants it: chained to the one before, or held by a gate."""
         more = list(waits or ())
         if self.experiment.serialize and call.wait_at is not None:
@@ -282,15 +280,11 @@ class Recorder:
         finally:
             self.busy.yes = False
 
-    def host(
-        self, kind: str, queue: int, events: tuple[int, ...], what: str, begin: int, site: Any = None
-    ) -> None:
+    def host(self, kind: str, queue: int, events: tuple[int, ...], what: str, begin: int, site: Any = None) -> None:
         """Note something that the host did."""
         if site is None:
             site = self.sites.take(3)[0]
-        self.writer.put(
-            ("H", kind, queue, events, site, what, threading.get_ident(), begin, time.perf_counter_ns())
-        )
+        self.writer.put(("H", kind, queue, events, site, what, threading.get_ident(), begin, time.perf_counter_ns()))
 
     # --- contents ---------------------------------------------------------------------------------------------
 
