@@ -104,6 +104,8 @@ def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool
         or cause.layer not in _follows(knowledge, effect)
     ):
         return False
+    if _wraps(knowledge, effect) and not _wraps(knowledge, cause):
+        return True  # a wrapper's message may stand before the one it wraps
     own = (knowledge.layer[cause.layer].executor, cause.layer)
     if own[0] is not None and own[0] == knowledge.layer[effect.layer].executor:
         return cause.lines[0][0] <= effect.lines[0][0]  # within one executor the first failing call counts
@@ -111,6 +113,12 @@ def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool
         late = [d.layer in knowledge.by_id[d.id].follows for d in (cause, effect)]  # by its nature a consequence
         return late[1] if late[0] != late[1] else _weight(knowledge, cause) < _weight(knowledge, effect)
     return True  # the kernel's log and a loader's complaint may be printed after what they caused
+
+
+def _wraps(knowledge: Knowledge, diagnosis: Diagnosis) -> bool:
+    """Return whether a message only says where another one was raised: it wins no line and names what it follows."""
+    entry = knowledge.by_id.get(diagnosis.id)
+    return entry is not None and entry.last and bool(entry.follows)
 
 
 def _follows(knowledge: Knowledge, diagnosis: Diagnosis) -> tuple[str, ...]:
