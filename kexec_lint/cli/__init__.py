@@ -15,6 +15,7 @@ ISSUES = "https://github.com/kexec-lint/kexec-lint/issues"
 COMMANDS = {
     "check": "check source files and report findings",
     "verify": "prove findings on real OpenCL devices, watch a program run",
+    "graph": "draw queues, commands and what orders them",
     "rule": "explain a rule",
     "dispatch": "tell which PyTorch kernel a call runs",
     "opset": "tell whether an ExecuTorch model runs on a build",
