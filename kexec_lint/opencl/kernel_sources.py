@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from kexec_lint import rulebook
@@ -32,6 +32,8 @@ class Text:
     text: str
     written: str
     span: Span | None
+    locate: Callable[[int], tuple[int, int]] | None = None
+    """Where an offset stands, if it is not found by the span."""
 
 
 def of_file(source: Source, options: Options) -> Iterator[Finding]:
@@ -57,6 +59,18 @@ def of_strings(source: Source, graphs: Iterable[g.EnqueueGraph], options: Option
         if kernels.text not in done and kernel_issues(kernels.text):
             done.add(kernels.text)
             yield from _findings(kernels, source, options, single)
+
+
+def of_native(source: Source, graphs: Iterable[g.EnqueueGraph], options: Options) -> Iterator[Finding]:
+    """Yield the findings in the kernel strings of a C or C++ file."""
+    if not CODES & options.codes or not _WORTH.search(source.text):
+        return
+    from kexec_lint.opencl.frontend.c_strings import kernel_strings
+
+    single = _single_group_kernels(graphs)
+    for found in kernel_strings(source):
+        if kernel_issues(found.value):
+            yield from _findings(Text(found.value, found.value, None, found.locate), source, options, single)
 
 
 def _strings(text: str, tree: ast.Module) -> Iterator[Text]:
@@ -116,6 +130,8 @@ def _findings(kernels: Text, source: Source, options: Options, single: frozenset
 
 def _position(kernels: Text, source: Source, starts: list[int], offset: int) -> tuple[int, int]:
     """Return row and column in the file of an offset in the text."""
+    if kernels.locate is not None:
+        return kernels.locate(offset)
     if kernels.span is not None:
         return locate(source.text, kernels.span, kernels.written, offset)
     row = bisect_right(starts, offset)

@@ -27,7 +27,8 @@ def scan_python(source: Source, project: Project, options: Options) -> FileResul
 def scan_native(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse host code in C or C++ and judge its graphs."""
     analysis = analyse(source, project, options)
-    return FileResult(findings=list(findings(analysis, source, options)), notes=analysis.notes)
+    found = [*findings(analysis, source, options), *kernel_sources.of_native(source, analysis.graphs, options)]
+    return FileResult(findings=found, notes=analysis.notes)
 
 
 def scan_kernels(source: Source, options: Options) -> FileResult:
