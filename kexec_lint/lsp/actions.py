@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 
 from kexec_lint import rulebook
 from kexec_lint.engine import ignores
+from kexec_lint.engine.rewriting import apart
 from kexec_lint.findings import Edit, Finding
 from kexec_lint.lsp.diagnostics import Placing, diagnostic
 from kexec_lint.source import Source
@@ -49,15 +50,11 @@ def actions(finding: Finding, source: Source | None, place: Placing) -> Iterable
 
 def fix_all(findings: Sequence[Finding], place: Placing) -> lsp.CodeAction | None:
     """Return the action that applies all safe fixes; of two that touch, the first in the file is taken."""
-    taken: list[Edit] = []
-    for finding in findings:
-        if finding.fix is not None and finding.fix.applicability == "safe":
-            new = [edit for edit in finding.fix.edits if edit not in taken]
-            if not any(_touch(edit, other) for edit in new for other in taken):
-                taken += new
-    if not taken:
+    safe = [finding for finding in findings if finding.fix is not None and finding.fix.applicability == "safe"]
+    edits = [edit for finding in apart(safe) if finding.fix is not None for edit in finding.fix.edits]
+    if not edits:
         return None
-    return lsp.CodeAction(title="kexec-lint: apply all safe fixes", kind=FIX_ALL, edit=workspace_edit(taken, place))
+    return lsp.CodeAction("kexec-lint: apply all safe fixes", kind=FIX_ALL, edit=workspace_edit(edits, place))
 
 
 def workspace_edit(edits: Iterable[Edit], place: Placing) -> lsp.WorkspaceEdit:
@@ -82,10 +79,3 @@ def hover(findings: Sequence[Finding]) -> str:
         if code in pages:
             parts.append(f"---\n\n{pages[code].body.strip()}\n\n[{code} on the web]({pages[code].url})")
     return "\n\n".join(parts)
-
-
-def _touch(one: Edit, other: Edit) -> bool:
-    a, b = one.location, other.location
-    if (a.filename, a.cell) != (b.filename, b.cell):
-        return False
-    return (a.row, a.column) <= (b.end_row, b.end_column) and (b.row, b.column) <= (a.end_row, a.end_column)

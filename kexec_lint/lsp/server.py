@@ -284,12 +284,19 @@ class Server:
         wanted = params.context.only or [lsp.CodeActionKind.QuickFix]
         found: list[lsp.CodeAction] = []
         if _asks(wanted, lsp.CodeActionKind.QuickFix):
-            for finding in self._at(buffer, uri, params.range):
+            for finding in await self._with_fixes(buffer, self._at(buffer, uri, params.range)):
                 found += actions.actions(finding, source, self._place)
-        if params.context.only and _asks(wanted, actions.FIX_ALL):
-            every = actions.fix_all(self.session.known[buffer.path].findings, self._place)
-            found += [every] if every is not None else []
+        if params.context.only and _asks(wanted, actions.FIX_ALL) and buffer.path in self.session.known:
+            every = await self._with_fixes(buffer, self.session.known[buffer.path].findings)
+            action = actions.fix_all(every, self._place)
+            found += [action] if action is not None else []
         return found
+
+    async def _with_fixes(self, buffer: Buffer, findings: list[Finding]) -> list[Finding]:
+        """Return findings with their fixes, which are tried out only when they are asked for."""
+        others = [other for path, other in self._buffers().items() if path != buffer.path]
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self.session.offer, buffer, others, findings)
 
     async def hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
         """Answer what the findings under the cursor are about."""

@@ -99,6 +99,13 @@ class Session:
             self._take(buffer, generation, mine, shown in report.unchecked)
         return problem
 
+    def offer(self, buffer: Buffer, others: Sequence[Buffer], findings: Sequence[Finding]) -> list[Finding]:
+        """Return findings of an open file with the fixes that there are for them."""
+        from kexec_lint.engine import fixing
+
+        request = self._request(others)._replace(stdin=(buffer.path, buffer.data), cache_results=False)
+        return fixing.offer(findings, request, lambda _: buffer.data)
+
     def survey(self, folders: Sequence[str], buffers: Sequence[Buffer]) -> Request:
         """Return the request for a run over all folders, for `survey` in another process."""
         return self._request(buffers)._replace(paths=tuple(folders))

@@ -106,6 +106,11 @@ async def test_a_comment_silences_and_its_rule_is_explained(talk, folder: Path):
         (race,) = await until(client, uri, len)
         params = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), race.range, lsp.CodeActionContext([race]))
         offered = {action.title: action for action in await client.text_document_code_action_async(params)}
+        fix = next(action for title, action in offered.items() if action.edit and "suppress" not in title)
+        assert fix.diagnostics[0].code == "OCL101"
+        (edit,) = fix.edit.changes[uri]
+        assert edit.range.start.line == KERNEL
+        assert "up" in edit.new_text
         suppress = next(action for title, action in offered.items() if "suppress" in title)
         (edit,) = suppress.edit.changes[uri]
         lines = RACE.split("\n")
