@@ -13,9 +13,9 @@ from kexec_lint.drawing.picture import Link, Missing, Picture
 
 ROW = 46
 BOX = 34
-WIDTH = 196
+WIDTH = 172
 TRACK = 11
-GUTTER = 22
+GUTTER = 19
 COLUMN = 24
 MARGIN = 16
 LETTER = 7

@@ -36,7 +36,7 @@ STYLE = """
 .kx a:hover .box { stroke-width: 2.5; } .kx a { cursor: pointer; }
 """.strip()
 
-_LABEL = 27
+_LABEL = 23
 _KINDS = (
     ("queue", "queue order"),
     ("event", "event"),
@@ -170,7 +170,7 @@ def _box(
     if step.lane == 0 and step.kind == "access":
         title = _short(", ".join(words) or title, _LABEL)
     yield _text(x + 10, y + 14.5, _short(title, _LABEL), "title")
-    yield _text(x + 10, y + 28, _short(notes, 34), "dim") + "</g>"
+    yield _text(x + 10, y + 28, _short(notes, 29), "dim") + "</g>"
     if address:
         yield "</a>"
 

@@ -14,7 +14,7 @@ from kexec_lint.drawing.picture import Picture, Step
 
 _STYLE = """
 html { color-scheme: light dark; }
-body { margin: 0; height: 100vh; display: grid; grid-template: auto 1fr / minmax(0, 1fr) minmax(20rem, 38%);
+body { margin: 0; height: 100vh; display: grid; grid-template: auto 1fr / minmax(0, 1fr) minmax(18rem, 34%);
   background: var(--paper); color: var(--ink); }
 header { grid-column: 1 / 3; padding: .5rem 1rem; border-bottom: 1px solid var(--line); display: flex;
   gap: .3rem 1.2rem; align-items: baseline; flex-wrap: wrap; }
