@@ -26,7 +26,9 @@ def scan_python(source: Source, project: Project, options: Options) -> FileResul
 
 def scan_native(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse host code in C or C++ and judge its graphs."""
-    analysis = analyse(source, project, options)
+    from kexec_lint.opencl.api.native import HOST_CODE
+
+    analysis = analyse(source, project, options) if HOST_CODE.search(source.text) else Analysis()
     found = [*findings(analysis, source, options), *kernel_sources.of_native(source, analysis.graphs, options)]
     return FileResult(findings=found, notes=analysis.notes)
 

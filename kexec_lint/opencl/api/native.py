@@ -22,6 +22,12 @@ NEEDLES = frozenset(
 )
 """Byte strings of which a file that concerns OpenCL holds at least one."""
 
+HOST_CODE = re.compile(
+    r"clEnqueue|\benqueue[A-Z_]|ommandQueue|command_queue|clWaitForEvents|clSetUserEventStatus|clReleaseEvent|clSVMFree"
+    r"|MemFreeINTEL|EnqueueArgs|cl::copy"
+)
+"""What a file holds that is worth analysing; others may hold kernel sources only."""
+
 _KINDS = (
     (
         "event",
@@ -30,9 +36,7 @@ _KINDS = (
     ("queue", re.compile(r"(?:^|::)(?:cl_command_queue|CommandQueue|compute::command_queue)$")),
     (
         "memory",
-        re.compile(
-            r"(?:^|::)(?:cl_mem|cl::(?:Buffer|Image\w*|Memory|BufferGL|Pipe)|compute::(?:buffer|image\w*))$"
-        ),
+        re.compile(r"(?:^|::)(?:cl_mem|cl::(?:Buffer|Image\w*|Memory|BufferGL|Pipe)|compute::(?:buffer|image\w*))$"),
     ),
     ("kernel", re.compile(r"(?:^|::)(?:cl_kernel|cl::Kernel|compute::kernel)$")),
     (

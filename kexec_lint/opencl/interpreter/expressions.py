@@ -53,11 +53,10 @@ _LONGEST = 1 << 20
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
     m.tick()
-    if m.native:
-        from kexec_lint.opencl.interpreter.native import evaluating
-
-        special = evaluating.SPECIAL.get(type(node))
-        if special is not None and (found := special(m, node)) is not None:
+    special = m.frames[-1].scope.special_values.get(type(node))
+    if special is not None:
+        found: AbstractValue | None = special(m, node)
+        if found is not None:
             return found
     return _EVALUATE[type(node)](m, node)
 

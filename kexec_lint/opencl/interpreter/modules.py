@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kexec_lint.opencl import program
 from kexec_lint.opencl.interpreter.relevance import Relevance
@@ -44,6 +44,8 @@ class ModuleScope:
     bindings: dict[str, list[program.Statement]] = field(default_factory=dict)
     stars: list[program.Import] = field(default_factory=list)
     busy: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
+    """Names that neither the file nor what it includes defines (C and C++)."""
     complete: bool = False
 
     @cached_property
@@ -55,10 +57,33 @@ class ModuleScope:
             return NativeRelevance(self.text, self.module.body)  # type: ignore[return-value]
         return Relevance(self.text, self.module.body)
 
-    @property
+    @cached_property
     def native(self) -> bool:
         """Whether the module is C or C++."""
         return self.module.language != "python"
+
+    @cached_property
+    def dialect(self) -> Any:
+        """What executes the statements that C and C++ have of their own; None for Python."""
+        if not self.native:
+            return None
+        from kexec_lint.opencl.interpreter.native import executing
+
+        return executing
+
+    @cached_property
+    def special_values(self) -> dict[type, Any]:
+        """Value nodes that mean something else than in Python, and what evaluates them."""
+        if not self.native:
+            return {}
+        from kexec_lint.opencl.interpreter.native import evaluating
+
+        return evaluating.SPECIAL
+
+    @cached_property
+    def opens_cl(self) -> bool:
+        """Whether a C++ file uses the names of the namespace `cl` without it."""
+        return "using namespace cl" in self.text
 
     def __post_init__(self) -> None:
         self.frame = Frame(0, self, "")
@@ -94,10 +119,14 @@ class ModuleScope:
                 self.busy.discard(name)
             if name in self.frame.variables:
                 return self.loader.bound(self.frame.variables, name, machine)
+        if name in self.absent:
+            return None
         for star in self.stars:
             found = self.loader.star(star, self.path, name, machine)
             if found is not None:
                 return found
+        if self.native and not self.busy:
+            self.absent.add(name)
         return External(f"builtins.{name}") if name in BUILTINS and not self.native else None
 
 
@@ -108,6 +137,7 @@ class Loader:
         self._project = project
         self._lower = lower
         self._scopes: dict[str, ModuleScope | None] = {}
+        self._headers: dict[tuple[str, str], ModuleScope | None] = {}
 
     def keep(self, path: str, scope: ModuleScope) -> None:
         """Remember the scope of a module that was loaded by hand."""
@@ -182,8 +212,10 @@ class Loader:
 
     def _included(self, header: str, importer: str, name: str, machine: Machine) -> AbstractValue | None:
         """Return what an included file of the tree defines by a name; `header` as written."""
-        source = self._project.read(header, importer)
-        scope = self.load(source) if source is not None else None
+        if (importer, header) not in self._headers:
+            source = self._project.read(header, importer)
+            self._headers[importer, header] = self.load(source) if source is not None else None
+        scope = self._headers[importer, header]
         if scope is None or scope.path == importer or name in scope.busy:
             return None
         scope.busy.add(name)  # headers may include one another

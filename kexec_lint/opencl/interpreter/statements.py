@@ -65,11 +65,10 @@ def run_in_module(m: Machine, scope: ModuleScope, statements: Sequence[p.Stateme
 
 def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
     """Execute statements in order until one leaves the block."""
-    if m.native:
-        from kexec_lint.opencl.interpreter.native import executing
-
-        if executing.has_labels(statements):
-            return executing.run_labelled(m, statements)
+    dialect = m.frames[-1].scope.dialect
+    if dialect is not None and dialect.has_labels(statements):
+        labelled: Flow = dialect.run_labelled(m, statements)
+        return labelled
     for statement in statements:
         flow = execute(m, statement)
         if flow is not Flow.NEXT:
@@ -80,11 +79,11 @@ def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
 def execute(m: Machine, statement: p.Statement) -> Flow:
     """Execute one statement."""
     m.tick()
-    if m.native:
-        from kexec_lint.opencl.interpreter.native import executing
-
-        special = executing.SPECIAL.get(type(statement))
-        if special is not None and (flow := special(m, statement)) is not None:
+    dialect = m.frames[-1].scope.dialect
+    if dialect is not None:
+        special = dialect.SPECIAL.get(type(statement))
+        flow: Flow | None = special(m, statement) if special is not None else None
+        if flow is not None:
             return flow
     match statement:
         case p.Evaluate(value=value):
@@ -144,10 +143,9 @@ def execute(m: Machine, statement: p.Statement) -> Flow:
 
 def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> None:
     """Carry out `target = value`."""
-    if m.native:
-        from kexec_lint.opencl.interpreter.native import executing
-
-        executing.assign(m, target, value, span)
+    dialect = m.frames[-1].scope.dialect
+    if dialect is not None:
+        dialect.assign(m, target, value, span)
         return
     match target:
         case p.Name(id=name):
@@ -530,10 +528,8 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         if flow is not Flow.NEXT:
             break
         execute_block(m, loop.step)
-    if m.native and not finished:
-        from kexec_lint.opencl.interpreter.native import executing
-
-        executing.after_loop(m, loop)
+    if not finished and (dialect := m.frames[-1].scope.dialect) is not None:
+        dialect.after_loop(m, loop)
     exits = m.exits.pop()
     broken = [exit for exit in exits if exit.flow is Flow.BREAK]
     for exit in exits:

@@ -216,7 +216,7 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
     if wrapped is not None:
         return _wrapper(m, wrapped, node)
     scope, _, last = name.rpartition("::")
-    if (scope == "cl" or "using namespace cl" in m.frame.scope.text) and last in hpp.FREE:
+    if (scope == "cl" or m.frame.scope.opens_cl) and last in hpp.FREE:
         arguments = arguments_of(m, node)
         free = hpp.FREE[last]
         if free.does == "transfer":

@@ -32,7 +32,7 @@ def is_type(m: Machine, name: str) -> bool:
 def _row(m: Machine, name: str) -> object:
     plain = name.partition("<")[0]
     scope, _, last = plain.rpartition("::")
-    if last in hpp.CLASSES and (scope in ("cl", "::cl") or (not scope and "using namespace cl" in m.frame.scope.text)):
+    if last in hpp.CLASSES and (scope in ("cl", "::cl") or (not scope and m.frame.scope.opens_cl)):
         return hpp.CLASSES[last]
     if last in boost_compute.CLASSES and scope in ("compute", "boost::compute"):
         return boost_compute.CLASSES[last]
