@@ -169,3 +169,15 @@ def in_order(case: Case) -> Iterator[Candidate]:
 def _out_of_order(value: cst.BaseExpression) -> bool:
     name = value.attr if isinstance(value, cst.Attribute) else value
     return isinstance(name, cst.Name) and name.value == "OUT_OF_ORDER_EXEC_MODE_ENABLE"
+
+
+@fixes("OCL302", "OCL303")
+def flushed(case: Case) -> Iterator[Candidate]:
+    """Flush the queue whose event another one waits for, right after the command of that event."""
+    source = case.evidence.nodes[0]
+    producer = case.call_of(source)
+    queue = queue_text(case.tree, producer)
+    line = case.tree.line(producer) if producer is not None else None
+    if queue is not None and isinstance(source, g.Command) and isinstance(line, cst.SimpleStatementLine):
+        change = case.tree.behind(line, f"{queue}.flush()")
+        yield Candidate(f"Call `{queue}.flush()`", (change,), covers=(source,))

@@ -100,8 +100,6 @@ def _steady(value: cst.BaseExpression) -> bool:
             return True
         case cst.Attribute(value=base):
             return _steady(base)
-        case cst.Subscript(
-            value=base, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer() | cst.Name()))]
-        ):
+        case cst.Subscript(value=base, slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Integer() | cst.Name()))]):
             return _steady(base)
     return False
