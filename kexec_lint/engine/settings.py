@@ -136,9 +136,9 @@ class _Reader:
             raise self._error("kexec-lint", "must be a table")
         values: dict[str, Any] = {"file": self.path, "base": os.path.dirname(self.path)}
         for key, value in table.items():
-            if key not in _KEYS:
-                raise self._error(key, f"unknown key {key!r}{_meant(key, _KEYS)}")
-            values[key.replace("-", "_")] = _KEYS[key](self, key, value)
+            if key not in KEYS:
+                raise self._error(key, f"unknown key {key!r}{_meant(key, KEYS)}")
+            values[key.replace("-", "_")] = KEYS[key](self, key, value)
         return Settings(**values)
 
     def strings(self, key: str, value: Any) -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def row_of(file: str, text: str) -> int:
     return rows[-1] if rows else 1
 
 
-_KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
+KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "select": _Reader.strings,
     "extend-select": _Reader.strings,
     "ignore": _Reader.strings,

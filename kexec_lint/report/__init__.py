@@ -11,7 +11,7 @@ from kexec_lint import __version__
 if TYPE_CHECKING:
     from kexec_lint.engine.check import Report
 
-FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson")
+FORMATS = ("full", "concise", "json", "sarif", "github", "gitlab", "junit", "rdjson", "markdown")
 """Names of the formats; each is the module of that name with `render(report, context)`."""
 
 TOOL = "kexec-lint"
