@@ -278,11 +278,22 @@ class Registry:
 
     def composes(self, function: Function, near: str, depth: int = 2) -> bool:
         """Whether a C++ function only calls ATen operators, through functions of its own file too."""
-        if function.pure:
-            return True
+        if function.pure or function.of_kind("data-pointer", "launch"):
+            return function.pure
         called = {f.name: f for f in self._called(function, near)}
         names = [n for n in function.calls if not n.isupper() and n not in ("assert", "defined")]
         return depth > 0 and all(n in called and self.composes(called[n], near, depth - 1) for n in names)
+
+    def only_composes(self, operator: Operator) -> bool:
+        """Whether every kernel in sight only composes ATen operators, whose gradient is then recorded by accident."""
+        for implementation in operator.kernels:
+            function = self.function_of(implementation)
+            if function is None:
+                return False
+            native = implementation.language == "c++"
+            if not (self.composes(function, implementation.at.filename) if native else function.pure):
+                return False
+        return bool(operator.kernels)
 
     def _called(self, function: Function, near: str) -> Iterator[Function]:
         for name in function.calls:

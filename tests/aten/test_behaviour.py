@@ -61,9 +61,7 @@ EXPECTED = {
     ("ATN111", 0): Expected(probe="torch.ops.page111.gain(torch.ones(1), 2.0)", holds="float(r) == 3.0"),
     ("ATN112", 0): Expected(raises="does not match namespace"),
     ("ATN112", 1): Expected(raises="Only a single TORCH_LIBRARY"),
-    ("ATN113", 0): Expected(
-        probe="(install(), torch.ops.page113.neg(torch.ones(1)))", then="has no attribute 'neg'"
-    ),
+    ("ATN113", 0): Expected(probe="(install(), torch.ops.page113.neg(torch.ones(1)))", then="has no attribute 'neg'"),
     ("ATN114", 0): Expected(probe="gain(torch.ones(1))", then="'_OpNamespace' 'page114' object has no attribute"),
     ("ATN115", 0): Expected(raises="could not parse dispatch key"),
     ("ATN115", 1): Expected(raises="device type"),

@@ -141,17 +141,14 @@ def test_trace_blames(line: str, layer: str, where: str, tmp_path: Path, library
 
 def test_trace_outputs(tmp_path: Path) -> None:
     script = tmp_path / "fine.py"
-    script.write_text(
-        "import sys, torch\ntorch.mm(torch.ones(2, 2), torch.ones(2, 2))\nassert sys.argv[1:] == ['a']\n"
-    )
+    script.write_text("import sys, torch\ntorch.mm(torch.ones(2, 2), torch.ones(2, 2))\nassert sys.argv[1:] == ['a']\n")
     chrome = run("trace", "--format", "chrome", "--key", "CPU", str(script), "a")
     assert chrome.exit_code == 0
     events = json.loads(chrome.stdout)["traceEvents"]
     assert {e["cat"] for e in events} == {"CPU"}
     target = tmp_path / "trace.json"
     assert (
-        run("trace", "--format", "json", "--output", str(target), "--operator", "mm", str(script), "a").exit_code
-        == 0
+        run("trace", "--format", "json", "--output", str(target), "--operator", "mm", str(script), "a").exit_code == 0
     )
     assert {e["operator"] for e in json.loads(target.read_text())} == {"aten::mm"}
 
@@ -167,14 +164,10 @@ def test_caught_errors_are_nobodys_fault(tmp_path: Path) -> None:
 
 
 def test_compare_finds_the_kernel_that_differs(tmp_path: Path, library: object) -> None:
-    assert (
-        run("compare", "softmax", "--devices", "cpu,float64", "--input", "f32[4,4]", "--input", "1").exit_code == 0
-    )
+    assert run("compare", "softmax", "--devices", "cpu,float64", "--input", "f32[4,4]", "--input", "1").exit_code == 0
     assert run("compare", "mm", "--devices", "cpu,meta").exit_code == 0
     script = tmp_path / "program.py"
-    script.write_text(
-        "import torch\ntorch.manual_seed(0)\nx = torch.rand(64, 64)\n(x.half() @ x.half().t()).sum()\n"
-    )
+    script.write_text("import torch\ntorch.manual_seed(0)\nx = torch.rand(64, 64)\n(x.half() @ x.half().t()).sum()\n")
     result = run("compare", str(script), "--devices", "cpu,float64", "--rtol", "1e-6", "--atol", "0")
     assert result.exit_code == 1
     assert "first difference" in result.stdout

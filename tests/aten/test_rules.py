@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from aten_tree import DEFAULT, check, expected, found
 
-CASES = sorted(Path(__file__).with_name("cases").glob("*.py")) + sorted(
-    Path(__file__).with_name("cases").glob("*.cpp")
-)
+CASES = sorted(Path(__file__).with_name("cases").glob("*.py")) + sorted(Path(__file__).with_name("cases").glob("*.cpp"))
 
 
 def parts(path: Path) -> list[tuple[str, dict[str, str]]]:

@@ -67,9 +67,7 @@ def outline(schema: object) -> tuple[object, ...]:
 
 def own_outline(schema: Schema) -> tuple[object, ...]:
     name = f"{schema.namespace}::{schema.name}" if schema.namespace else schema.name
-    arguments = tuple(
-        (a.name, a.kwarg_only, a.has_default, a.alias is not None, a.writes) for a in schema.arguments
-    )
+    arguments = tuple((a.name, a.kwarg_only, a.has_default, a.alias is not None, a.writes) for a in schema.arguments)
     return name, schema.overload, arguments, tuple((r.name, r.alias is not None) for r in schema.returns)
 
 

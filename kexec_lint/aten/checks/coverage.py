@@ -122,8 +122,7 @@ def autograd_missing(registry: Registry) -> Iterator[Report]:
         schema = operator.schema
         if schema is None or not any(r.type.base == "Tensor" for r in schema.returns) or not schema.is_functional:
             continue
-        # A Python kernel under a device key that only composes ATen operators records its gradient by accident.
-        if not operator.is_custom and all(i.function is not None and i.function.pure for i in operator.kernels):
+        if not operator.is_custom and registry.only_composes(operator):
             continue
         call = next((c for c in operator.calls if c.grad and not c.guarded), None)
         if call is None:

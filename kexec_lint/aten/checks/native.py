@@ -288,7 +288,7 @@ def autograd_fallthrough(registry: Registry) -> Iterator[Report]:
         for implementation in operator.implementations:
             if not implementation.fallthrough or not implementation.key.startswith("Autograd"):
                 continue
-            if operator.namespace == "_" or operator.is_implicit or schema is None:
+            if operator.namespace == "_" or operator.is_implicit or schema is None or registry.only_composes(operator):
                 continue
             if not any(r.type.base == "Tensor" for r in schema.returns) or not schema.is_functional:
                 continue

@@ -192,18 +192,22 @@ void c(at::Tensor& x) {
 void launcher(float* x, cudaStream_t s) { k<<<1, 1, 0, s>>>(x); }
 // case: fallthrough
 #include <torch/library.h>
-at::Tensor f(const at::Tensor& x) { return x + 1; }
+at::Tensor f(const at::Tensor& x) { return vendor_run(x); }
+at::Tensor h(const at::Tensor& x) { return x + 1; }
 TORCH_LIBRARY(m1, m) {
   m.def("f(Tensor x) -> Tensor");
   m.def("g(Tensor(a!) x) -> ()");
+  m.def("h(Tensor x) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(m1, CPU, m) {
   m.impl("f", &f);
+  m.impl("h", &h);
   m.impl("g", [](at::Tensor& x) { x.zero_(); });
 }
 TORCH_LIBRARY_IMPL(m1, Autograd, m) {
   m.impl("f", torch::CppFunction::makeFallthrough());  // expect: ATN210
   m.impl("g", torch::CppFunction::makeFallthrough());
+  m.impl("h", torch::CppFunction::makeFallthrough());
 }
 // case: pybind
 // file: p.cpp
