@@ -36,6 +36,9 @@ CODES = frozenset(
 SUFFIXES = frozenset({".c", ".cc", ".cpp", ".cxx", ".hpp", ".h"})
 
 
+_WAITS = frozenset({"clWaitForEvents", "clFinish", "wait", "finish"})
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A file without one edge."""
@@ -78,9 +81,7 @@ def _edges(node: Any, data: bytes) -> Iterator[tuple[int, int, str, str]]:
                 yield given[count].start_byte, given[at].end_byte, "0, NULL", "wait list"
             else:
                 yield given[at].start_byte, given[at].end_byte, "nullptr", "wait list"
-    elif name in ("clWaitForEvents", "clFinish") and field is None:
-        yield node.start_byte, node.end_byte, "0", "host wait"
-    elif field is not None and name in ("wait", "finish") and not given:
+    elif name in _WAITS and (field is None or not given):
         yield node.start_byte, node.end_byte, "0", "host wait"
     elif (
         field is not None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from opencl_cases import NoProject
 
 from kexec_lint import rulebook
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import analyse
 from kexec_lint.opencl.report import findings
 from kexec_lint.source import Options, Source
-from opencl_cases import NoProject
 
 EXPECT = re.compile(r"expect:\s*([A-Z]{3}\d{3})")
 CASE = re.compile(r"^// (?=(?:bad|good) )", re.M)

@@ -70,12 +70,8 @@ COMMANDS: dict[str, CallModel] = {
     "clEnqueueReadGlobalVariable": _command("read", "_1 _2 blocking size offset ptr", "", "ptr"),
     "clEnqueueWriteGlobalVariable": _command("write", "_1 _2 blocking size offset ptr", "ptr", ""),
     # semaphores order by their wait list like any command; what they carry to other queues is not followed
-    "clEnqueueSignalSemaphoresKHR": row(
-        "command", "signal", f"queue count semaphores payload {_TAIL}", wait="events"
-    ),
-    "clEnqueueWaitSemaphoresKHR": row(
-        "command", "await", f"queue count semaphores payload {_TAIL}", wait="events"
-    ),
+    "clEnqueueSignalSemaphoresKHR": row("command", "signal", f"queue count semaphores payload {_TAIL}", wait="events"),
+    "clEnqueueWaitSemaphoresKHR": row("command", "await", f"queue count semaphores payload {_TAIL}", wait="events"),
 }
 """Calls that enqueue a command."""
 
@@ -95,9 +91,7 @@ FUNCTIONS: dict[str, CallModel] = {
         "map", "map", f"queue mem blocking flags origin region _1 _2 {_TAIL} err", wait="events", returns="map"
     ),
     "clEnqueueUnmapMemObject": row("unmap", "unmap", f"queue mem ptr {_TAIL}", wait="events"),
-    "clEnqueueSVMMap": row(
-        "svm_map", "map", f"queue blocking flags svm size {_TAIL}", wait="events", returns="event"
-    ),
+    "clEnqueueSVMMap": row("svm_map", "map", f"queue blocking flags svm size {_TAIL}", wait="events", returns="event"),
     "clEnqueueSVMFree": row("svm_free", "free", f"queue count svms _1 _2 {_TAIL}", wait="events"),
     "clEnqueueCommandBufferKHR": row("run", "library", f"count queues buffer {_TAIL}", wait="events"),
     # the host waits

@@ -37,9 +37,7 @@ QUEUE: dict[str, CallModel] = {
     "enqueueMemcpySVM": _command("memcpy", "dst src blocking size", "src", "dst"),
     "enqueueMemFillSVM": _command("fill", "dst pattern size", "", "dst"),
     "enqueueMigrateSVM": _command("migrate", "mems sizes flags", "mems"),
-    "enqueueMapBuffer": row(
-        "map", "map", f"mem blocking flags offset size {_TAIL} err", wait="events", returns="map"
-    ),
+    "enqueueMapBuffer": row("map", "map", f"mem blocking flags offset size {_TAIL} err", wait="events", returns="map"),
     "enqueueMapImage": row(
         "map", "map", f"mem blocking flags origin region _1 _2 {_TAIL} err", wait="events", returns="map"
     ),

@@ -24,9 +24,7 @@ def unordered_semaphores(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         if queue.order is not g.Order.OUT_OF_ORDER or command.wait_list == "unknown":
             continue
         others = [
-            c
-            for c in graph.commands
-            if c.queue is queue and c.accesses and not g.exclusive(c.guard, command.guard)
+            c for c in graph.commands if c.queue is queue and c.accesses and not g.exclusive(c.guard, command.guard)
         ]
         if command.kind == "signal":
             left = [c for c in others if c.index < command.index and not graph.reaches(c, command)]

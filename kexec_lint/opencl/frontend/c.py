@@ -11,7 +11,7 @@ from kexec_lint.opencl.frontend import c_macros as macros
 from kexec_lint.opencl.frontend.c_conditions import inside
 from kexec_lint.opencl.frontend.c_statements import STATEMENTS, block, declaration
 from kexec_lint.opencl.frontend.c_types import declared, tidy, type_text
-from kexec_lint.opencl.frontend.c_unit import Unit, language_of, named, parser
+from kexec_lint.opencl.frontend.c_unit import Macro, Unit, language_of, named, parser
 from kexec_lint.opencl.frontend.c_values import EXPRESSIONS, params, value
 from kexec_lint.opencl.program import (
     Arg,
@@ -27,6 +27,7 @@ from kexec_lint.opencl.program import (
     Return,
     Span,
     Statement,
+    Value,
 )
 from kexec_lint.opencl.program import Module as ProgramModule
 from kexec_lint.source import Source
@@ -94,7 +95,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _constants(unit: Unit, found: Iterable[macros.Macro]) -> Iterator[Statement]:
+def _constants(unit: Unit, found: Iterable[Macro]) -> Iterator[Statement]:
     """Yield object-like macros as assignments, for the files that include this one."""
     nowhere = Span(1, 1, 1, 1)
     for macro in found:
@@ -250,7 +251,7 @@ class _LazyFunction(Function):
         return False
 
     @cached_property
-    def body(self) -> tuple[Statement, ...]:  # type: ignore[override]
+    def body(self) -> tuple[Statement, ...]:
         self._unit.nesting = 0
         return (*self._first, *block(self._unit, self._nodes))
 
@@ -350,7 +351,7 @@ def _field(unit: Unit, node: Any) -> Iterator[Statement]:
         elif inner.name and inner.function is None:
             made = value(unit, default) if default is not None else None
             if made is not None and default.type == "initializer_list":
-                items = getattr(made, "items", ())
+                items: tuple[Value, ...] = getattr(made, "items", ())
                 made = items[0] if len(items) == 1 else made
             yield Assign(span, (Name(span, inner.name),), made, inner.type)
 
@@ -379,14 +380,14 @@ def _grouped(body: list[Statement]) -> list[Statement]:
             else:
                 kept[number] = _LazyFunction.make(one._unit, one.span, name, one.params, one._nodes, one._first)
     for title, methods in outside.items():
-        number = classes.get(title)
-        if number is None:
+        place = classes.get(title)
+        if place is None:
             span = methods[0].span
             kept.append(Class(span, title, (Name(span, f"class {title}"),), tuple(methods)))
         else:
-            old = body[number]
+            old = body[place]
             assert isinstance(old, Class)
-            kept[number] = Class(old.span, old.name, old.bases, (*old.body, *methods))
+            kept[place] = Class(old.span, old.name, old.bases, (*old.body, *methods))
     return [one for one in kept if one is not None]
 
 

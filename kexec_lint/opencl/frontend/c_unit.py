@@ -29,12 +29,11 @@ def language_of(suffix: str, text: str) -> str:
 @cache
 def parser(language: str) -> Any:
     """Return the tree-sitter parser of a language."""
+    import importlib
+
     from tree_sitter import Language, Parser
 
-    if language == "c":
-        import tree_sitter_c as grammar
-    else:
-        import tree_sitter_cpp as grammar
+    grammar = importlib.import_module("tree_sitter_c" if language == "c" else "tree_sitter_cpp")
     return Parser(Language(grammar.language()))
 
 

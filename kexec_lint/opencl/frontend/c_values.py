@@ -93,9 +93,9 @@ def _unknown(unit: Unit, node: Any) -> Value:
 def _name(unit: Unit, node: Any) -> Value:
     text = unit.text(node)
     macro = unit.macros.get(text)
-    if macro is not None and macro.params is None and text not in unit.expanding and len(unit.expanding) < 6:
-        if macro.body and len(macro.body) < 4000:
-            return expression(unit, macro.body, unit.span(node), text)
+    constant = macro is not None and macro.params is None and 0 < len(macro.body) < 4000
+    if constant and macro is not None and text not in unit.expanding and len(unit.expanding) < 6:
+        return expression(unit, macro.body, unit.span(node), text)
     return Name(unit.span(node), text)
 
 

@@ -132,8 +132,8 @@ def leads_to(m: Machine, roots: Iterable[Any], wanted: Object) -> bool:
                 pending.extend(value.values())
             case Phi():
                 pending.extend(option for _, option in value.options)
-            case AbstractValue(held=AbstractValue() as inner):  # an address in C
-                pending.append(inner)
+            case AbstractValue() if isinstance(inner := getattr(value, "held", None), AbstractValue):
+                pending.append(inner)  # what stands at an address in C
             case FunctionValue(bound=bound, closure=closure):
                 pending.append(bound)
                 if closure is not None:

@@ -62,7 +62,10 @@ void f(HERE, const float *h) {
 }
 // bad a macro of the file wraps the enqueue
 #define UPLOAD(queue, buffer, from, bytes) \
-    do { cl_int e_ = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, bytes, from, 0, NULL, NULL); if (e_) return; } while (0)
+    do { \
+        cl_int e_ = clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, bytes, from, 0, NULL, NULL); \
+        if (e_) return; \
+    } while (0)
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
     cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
@@ -232,7 +235,8 @@ void f(HERE, const float *h) {
 // good other objects, other ranges
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, 64, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, 64, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     clEnqueueWriteBuffer(q, a, CL_FALSE, 0, 32, h, 0, NULL, NULL);
     clEnqueueWriteBuffer(q, a, CL_FALSE, 32, 32, h + 8, 0, NULL, NULL);
     clSetKernelArg(k, 0, sizeof(cl_mem), &b);
@@ -256,7 +260,8 @@ OCL102 = r"""
 // bad one of two events
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event one, two;
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
     clSetKernelArg(k, 1, sizeof(cl_mem), &b);
@@ -270,7 +275,8 @@ void f(HERE, const float *h) {
 // bad the count is too small
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event ev[2];
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
     clSetKernelArg(k, 1, sizeof(cl_mem), &b);
@@ -284,7 +290,8 @@ void f(HERE, const float *h) {
 // bad part of an array
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event ev[2];
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
     clSetKernelArg(k, 1, sizeof(cl_mem), &b);
@@ -298,7 +305,8 @@ void f(HERE, const float *h) {
 // bad events in a vector of three
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_mem c = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event ev[3];
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
@@ -326,7 +334,8 @@ void f(HERE, const float *h, float *out) {
 // bad two kernels, one event
 void f(HERE, cl_kernel k2, float *out) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     float zero = 0;
     cl_event one, two;
     clEnqueueFillBuffer(q, a, &zero, 4, 0, n, 0, NULL, &one);
@@ -339,7 +348,8 @@ void f(HERE, cl_kernel k2, float *out) {
 // good both events
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event one, two;
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
     clSetKernelArg(k, 1, sizeof(cl_mem), &b);
@@ -395,7 +405,8 @@ void f(HERE, const float *h, int parts) {
 // good waited on the host in between
 void f(HERE, const float *h) {
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, NULL);
-    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL), b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     cl_event one, two;
     clSetKernelArg(k, 0, sizeof(cl_mem), &a);
     clSetKernelArg(k, 1, sizeof(cl_mem), &b);

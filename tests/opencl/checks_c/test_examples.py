@@ -1,4 +1,4 @@
-"""The seed of the project: a captured write event in the kernel's wait list is silent, without it there is a finding."""
+"""The seed of the project: a captured write event in the kernel's wait list is silent; without it, a finding."""
 
 from __future__ import annotations
 

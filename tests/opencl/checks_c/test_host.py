@@ -406,7 +406,8 @@ void f(cl_command_queue q, HERE) {
 }
 // good other memory
 void f(cl_command_queue q, HERE) {
-    float *x = (float *)clSVMAlloc(ctx, CL_MEM_READ_WRITE, n, 0), *y = (float *)clSVMAlloc(ctx, CL_MEM_READ_WRITE, n, 0);
+    float *x = (float *)clSVMAlloc(ctx, CL_MEM_READ_WRITE, n, 0);
+    float *y = (float *)clSVMAlloc(ctx, CL_MEM_READ_WRITE, n, 0);
     clSetKernelArgSVMPointer(k, 0, x);
     clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
     clSVMFree(ctx, y);

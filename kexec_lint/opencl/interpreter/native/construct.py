@@ -152,7 +152,7 @@ def vector(m: Machine, element: str, arguments: Arguments, span: p.Span) -> Abst
 
 
 def functor_call(m: Machine, functor: Object, arguments: Arguments, span: p.Span) -> AbstractValue:
-    """`functor(EnqueueArgs(queue, events, global, local), arguments…)`: sets the arguments, enqueues, returns the event."""
+    """`functor(EnqueueArgs(queue, events, global, local), arguments…)`: sets the arguments and enqueues."""
     given = arguments.positional
     launch = given[0] if given and isinstance(given[0], Object) and given[0].kind == "enqueue_args" else None
     kernel = functor.state.get("kernel", NONE)

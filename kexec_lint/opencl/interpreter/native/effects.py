@@ -678,10 +678,10 @@ def _kernel(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractV
     title = str(name.value) if isinstance(name, Known) and isinstance(name.value, str) else "a kernel"
     title = title.partition(":")[0]
     parsed = None
-    if isinstance(program, Object) and program.kind == "program" and title != "a kernel":
-        if program.state.get("kernels") is not None:
-            found = objects.kernel_of(m, program, title)
-            parsed = found.model if isinstance(found, Object) else None
+    read = isinstance(program, Object) and program.kind == "program" and program.state.get("kernels") is not None
+    if read and isinstance(program, Object) and title != "a kernel":
+        found = objects.kernel_of(m, program, title)
+        parsed = found.model if isinstance(found, Object) else None
     return Object("kernel", {}, model=parsed, site=m.site(span), name=title)
 
 

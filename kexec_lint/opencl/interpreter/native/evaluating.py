@@ -74,9 +74,9 @@ def operation(m: Machine, node: p.Operation) -> AbstractValue | None:
         left = Unknown(("object", id(left)))
     if isinstance(right, Object) and right.kind in ("host", "map", "list", "dict"):
         right = Unknown(("object", id(right)))
-    if op == "/" and isinstance(left, Known) and isinstance(right, Known):
-        if isinstance(left.value, int) and isinstance(right.value, int):
-            return Known(int(left.value / right.value)) if right.value else m.fresh("/")
+    numbers = [v.value for v in (left, right) if isinstance(v, Known) and isinstance(v.value, int)]
+    if op == "/" and len(numbers) == 2:
+        return Known(int(numbers[0] / numbers[1])) if numbers[1] else m.fresh("/")
     if op in ("==", "!=") and any(isinstance(v, pointers.Address) for v in (left, right)):
         if NONE in (left, right) or Known(0) in (left, right):
             return Known(op == "!=")

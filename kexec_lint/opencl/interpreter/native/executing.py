@@ -187,7 +187,6 @@ def _class(m: Machine, node: p.Class) -> Flow:
         if isinstance(target, p.Name)
     }
     inner = p.Class(node.span, node.name, (), tuple(one for one in node.body if isinstance(one, p.Function)))
-    hidden = m.frame.scope.frame.variables.get(node.name)
     bases: list[AbstractValue] = []
     for base in node.bases:
         if isinstance(base, p.Name) and base.id.startswith("class "):
@@ -206,11 +205,10 @@ def _class(m: Machine, node: p.Class) -> Flow:
         target = one.targets[0]
         if isinstance(target, p.Name) and one.value is not None:
             made.variables[target.id] = expressions.evaluate(m, one.value)
-    for one in node.body:
-        if isinstance(one, p.Class):
-            _class(m, one)
+    for inner_class in node.body:
+        if isinstance(inner_class, p.Class):
+            _class(m, inner_class)
     m.heap.write(m.frame.variables, node.name, made)
-    del hidden
     return Flow.NEXT
 
 

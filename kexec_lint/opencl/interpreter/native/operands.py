@@ -104,7 +104,7 @@ def _events(m: Machine, given: AbstractValue, count: AbstractValue | None, span:
         elif number == 1:
             return m.list_of([pointers.load(m, given, span)])
         else:
-            return _all(m, base)
+            return _all(m, base) if isinstance(base, Object) else base
     if isinstance(base, Object) and base.kind in ("dict", "list") and number is not None and number <= 64:
         return m.list_of([pointers.element(m, base, Known(start + i), span) for i in range(number)])
     if isinstance(base, Object) and base.kind in ("dict", "list"):

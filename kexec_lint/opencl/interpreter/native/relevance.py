@@ -1,4 +1,4 @@
-"""Which functions of a C or C++ file can matter to the enqueue graph: those that name the API, or call one that does."""
+"""Which functions of a C or C++ file can matter to the enqueue graph: those that name the API or call one that does."""
 
 from __future__ import annotations
 

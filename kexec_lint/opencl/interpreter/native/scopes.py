@@ -51,9 +51,8 @@ def find(m: Machine, name: str, span: p.Span) -> AbstractValue | None:
             value = frame.variables[name]
             return pointers.load(m, value, span) if isinstance(value, pointers.Reference) else pointers.written(value)
         receiver = frame.receiver
-        if isinstance(receiver, Object) and receiver.kind == "instance":
-            if name in receiver.state or member_type(receiver, name) is not None or _has_method(receiver, name):
-                return pointers.member(m, receiver, name, span)
+        if isinstance(receiver, Object) and receiver.kind == "instance" and _has(receiver, name):
+            return pointers.member(m, receiver, name, span)
         frame = frame.parent
     scope = m.frame.scope
     found = scope.lookup(name, m)
@@ -64,7 +63,9 @@ def find(m: Machine, name: str, span: p.Span) -> AbstractValue | None:
     return found
 
 
-def _has_method(receiver: Object, name: str) -> bool:
+def _has(receiver: Object, name: str) -> bool:
+    if name in receiver.state or member_type(receiver, name) is not None:
+        return True
     return receiver.cls is not None and receiver.cls.lookup(name) is not None
 
 
@@ -179,11 +180,11 @@ def _local(m: Machine, name: str, type_: str, value: AbstractValue | None, span:
     if isinstance(value, Object) and value.kind == "list" and not plain.endswith("*"):
         cls = m.frame.scope.lookup(plain, m)
         if isinstance(cls, ClassValue):
-            made = calls.instantiate(m, cls, calls.Arguments(), span)
+            instance = calls.instantiate(m, cls, calls.Arguments(), span)
             for field, item in zip(_fields(cls), value.items(), strict=False):
-                assert isinstance(made, Object)
-                made.state[field] = item
-            return made
+                assert isinstance(instance, Object)
+                instance.state[field] = item
+            return instance
         if api.kind_of(plain) is None and plain != "auto":
             return Object("instance", name=name)
         return value.items()[0] if value.items() else Known(0)
@@ -303,9 +304,17 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
         elif value.kind == "instance" and value.cls is not None and not type_.endswith(("*", "&")):
             _destroy(m, value, span)
         elif value.kind == "memory" and "::" in type_ and not type_.endswith(("*", "&")) and not m.scratch:
-            if not lifetimes.leads_to(m, [result, *(v for k, v in frame.variables.items() if k not in names)], value):
-                value.model.released = m.site(span)
+            _release(m, frame, names, value, result, span)
     events.leave(m, frame, names, result, span)
+
+
+def _release(
+    m: Machine, frame: Frame, names: Sequence[str], value: Object, result: AbstractValue, span: p.Span
+) -> None:
+    """A memory object of C++ is released with its variable, unless something else holds it."""
+    others = [held for name, held in frame.variables.items() if name not in names]
+    if not lifetimes.leads_to(m, [result, *others], value):
+        value.model.released = m.site(span)
 
 
 def _dies(m: Machine, value: Object, result: AbstractValue, span: p.Span) -> None:
