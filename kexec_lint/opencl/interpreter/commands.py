@@ -64,10 +64,16 @@ def is_queue(m: Machine, value: AbstractValue) -> bool:
     if isinstance(value, Unknown):
         if value in m.unknown_queues:
             return True
-        last = value
+        last: Unknown = value
+        name: object = ""
         while last.key[0] == "item" and isinstance(last.key[1], Unknown):
+            index = last.key[2]
+            if isinstance(index, Known) and isinstance(index.value, str):
+                name = index.value
+                break
             last = last.key[1]
-        name = last.key[2] if last.key[0] in ("attr", "param", "name") and len(last.key) > 2 else ""
+        if not name and last.key[0] in ("attr", "param", "name") and len(last.key) > 2:
+            name = last.key[2]
         return isinstance(name, str) and (
             name.lower().rstrip("s0123456789_").endswith(("queue", "cmdq", "cmd_q", "cqueue"))
             or name.lower().strip("_") in ("q", "cq", "cmdq")
