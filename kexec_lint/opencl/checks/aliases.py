@@ -70,7 +70,7 @@ def _pair(
                 continue
             if _released_between(graph, before.memory.root, earlier, later):
                 continue
-            if before.writes or use.writes:
+            if (before.writes and earlier.kind != "migrate") or (use.writes and later.kind != "migrate"):
                 level = Confidence.CERTAIN if before.certain and use.certain else Confidence.LIKELY
                 return earlier, later, use.memory.root, level
     return None

@@ -46,7 +46,7 @@ _WRAPPED = re.compile(
     r"\s*(?:\(|\{|=(?!=)))"
 )
 _UNENDED = re.compile(
-    r"^([ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))",
+    r"((?:^|[;{}])[ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))",
     re.MULTILINE,
 )
 _SIMPLE = frozenset(["ERROR", "expression_statement", "declaration", "return_statement"])
