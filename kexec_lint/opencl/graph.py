@@ -245,6 +245,8 @@ class Launch:
     """The local size is surely the global size."""
     uniform: bool | None = None
     """Whether the program was built for a version that wants the local size to divide the global one."""
+    refusal_expected: bool = False
+    """The author catches PyOpenCL's errors here: a launch that it refuses is handled."""
     values: tuple[tuple[int, object], ...] = ()
     """The abstract values of the arguments by position, to tell whether two launches are alike."""
 

@@ -22,6 +22,8 @@ def arguments(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         launch, kernel = command.launch, command.kernel
         if not isinstance(kernel, Kernel) or launch is None or launch.arguments is None:
             continue
+        if launch.refusal_expected:
+            continue
         if kernel not in set_before or any(argument.span is not None for argument in launch.arguments):
             yield from _arguments(kernel, launch.arguments, command.site, launch.dtypes_declared)
     for call in graph.set_args:
@@ -70,7 +72,7 @@ def _at(site: g.Site, argument: g.Argument) -> g.Site:
 def sizes(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield work sizes that the runtime must refuse (specification of clEnqueueNDRangeKernel)."""
     for command in graph.commands:
-        if command.kind == "kernel" and command.launch is not None:
+        if command.kind == "kernel" and command.launch is not None and not command.launch.refusal_expected:
             yield from _sizes(command, command.launch)
 
 

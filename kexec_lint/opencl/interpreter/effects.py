@@ -285,6 +285,7 @@ def launch(
         dtypes_declared=bool((m.state_of(kernel) or {}).get("dtypes")),
         one_group=local != NONE and local == size and "g_times_l" not in arguments.keywords,
         uniform=_uniform(kernel),
+        refusal_expected=bool(m.refusals),
         values=tuple(given.items()),
     )
     waits = arguments.keywords.get("wait_for")
@@ -382,7 +383,7 @@ def _set_args(
     assert isinstance(receiver, Object)
     m.heap.write(receiver.state, "arguments", dict(enumerate(arguments.positional)))
     m.heap.write(receiver.state, "all_set", not arguments.open)
-    if receiver.model is not None and not arguments.open:
+    if receiver.model is not None and not arguments.open and not m.refusals:
         described = tuple(_describe(m, v, s) for v, s in zip(arguments.positional, arguments.spans, strict=True))
         m.graph.set_args.append(
             g.SetArgs(m.site(span), m.guard, receiver.model, described, bool(receiver.state.get("dtypes")))

@@ -110,6 +110,8 @@ class Machine:
     steps: int = 0
     idle: int = 0
     serial: int = 0
+    refusals: int = 0
+    """Above 0 where the author catches PyOpenCL's errors, or a test expects one."""
     scratch: int = 0
     """Above 0 while code runs whose commands do not count (constructors, imported modules)."""
 
@@ -157,7 +159,7 @@ class Machine:
         self.trying = 0
         self.guard = frozenset()
         self.deaths = {}
-        self.steps = self.idle = 0
+        self.steps = self.idle = self.refusals = self.trying = 0
         self.host = self._append(g.HostPoint(0, (), frozenset(), kind="start"))
 
     def _append(self, point: g.HostPoint) -> g.HostPoint:

@@ -27,6 +27,7 @@ from kexec_lint.opencl.interpreter.values import (
     NONE,
     AbstractValue,
     ClassValue,
+    External,
     Frame,
     FunctionValue,
     Imported,
@@ -577,10 +578,13 @@ def _with(m: Machine, statement: p.With) -> Flow:
                 bound = calls.enter(m, function, calls.Arguments(), value_node.span)
         if target is not None:
             assign(m, target, bound, statement.span)
+    refused = any(_expects_error(node) for _, node in entered)
+    m.refusals += refused
     locks = m.locks
     m.locks = (*locks, *(value for value, _ in entered if threads.may_lock(value)))
     flow = execute_block(m, statement.body)
     m.locks = locks
+    m.refusals -= refused
     if flow in (Flow.NEXT, Flow.RETURN):
         end = p.Span(
             statement.span.end_row, statement.span.end_column, statement.span.end_row, statement.span.end_column
@@ -623,9 +627,13 @@ def _try(m: Machine, statement: p.Try) -> Flow:
     m.serial += 1
     number = m.serial
 
+    refused = any(_catches_refusal(m, kind) for kind, _, _ in statement.handlers)
+
     def body() -> Flow:
         m.trying += bool(statement.handlers)
+        m.refusals += refused
         flow = execute_block(m, statement.body)
+        m.refusals -= refused
         m.trying -= bool(statement.handlers)
         return execute_block(m, statement.orelse) if flow is Flow.NEXT else flow
 
@@ -651,6 +659,20 @@ def _try(m: Machine, statement: p.Try) -> Flow:
         if final is not Flow.NEXT:
             return final
     return flow
+
+
+def _catches_refusal(m: Machine, kind: p.Value | None) -> bool:
+    """Return whether an exception type is one of PyOpenCL's: the author expects that calls may be refused."""
+    value = expressions.evaluate(m, kind) if kind is not None else NONE
+    kinds = value.items if isinstance(value, TupleValue) else (value,)
+    return any(isinstance(k, External) and k.dotted.startswith("pyopencl.") for k in kinds)
+
+
+def _expects_error(node: p.Value) -> bool:
+    """Return whether a context manager is a test's `pytest.raises(…)` or `self.assertRaises(…)`."""
+    func = node.func if isinstance(node, p.Call) else None
+    name = func.name if isinstance(func, p.Attr) else func.id if isinstance(func, p.Name) else ""
+    return name in ("raises", "assertRaises", "assertRaisesRegex")
 
 
 # --- definitions ----------------------------------------------------------------------------------------------

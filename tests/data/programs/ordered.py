@@ -229,3 +229,11 @@ def by_branch(ctx, x, fast):
     else:
         e2 = e
     cl.enqueue_copy(q, x, b, wait_for=[e2])
+
+
+def refused_on_purpose(ctx, q, b):
+    prg = cl.Program(ctx, SRC).build()
+    try:
+        prg.cp(q, (64,), None, b)
+    except cl.LogicError:
+        print("as it should be")
