@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kexec_lint import plugins
 from kexec_lint.findings import Severity
 
 PAGES_URL = "https://kexec-lint.readthedocs.io/rules/"
@@ -70,16 +71,22 @@ def rules_directory() -> Path:
     return inside if inside.is_dir() else package.parent / "rules"
 
 
+def pages() -> list[Path]:
+    """Return the pages of all rules, those of plug-ins last. Raises PluginError."""
+    return [page for folder in (rules_directory(), *plugins.folders()) for page in sorted(folder.rglob("[A-Z]*.md"))]
+
+
 @cache
 def load() -> dict[str, Rule]:
-    """Return every rule by code. Raises RulePageError for a page that lacks a field or an example."""
-    return {rule.code: rule for page in sorted(rules_directory().rglob("[A-Z]*.md")) for rule in [read(page)]}
+    """Return every rule by code. Raises RulePageError for a page that lacks a field or an example, PluginError."""
+    return {rule.code: rule for page in reversed(pages()) for rule in [read(page)]}
 
 
 def rule(code: str) -> Rule:
     """Return one rule, reading its page alone. Raises KeyError if there is none."""
-    for page in rules_directory().rglob(f"{code}.md"):
-        return read(page)
+    for folder in (rules_directory(), *plugins.folders()):
+        for page in folder.rglob(f"{code}.md"):
+            return read(page)
     raise KeyError(code)
 
 

@@ -44,7 +44,7 @@ MIX_NEEDLES = (b'"cuda', b"'cuda", b".cuda()")
 def needles(codes: frozenset[str]) -> frozenset[bytes]:
     """Return what a file must hold to define, implement, call or load an operator."""
     pages = rulebook.load()
-    own = {code for code in codes if code.startswith("ATN")}
+    own = {code for code in codes if not code.startswith(("OCL", "EXT", "KXL"))}  # ours, and those of plug-ins
     if not own:
         return frozenset()
     extra = {needle.encode() for code in own if code in pages for needle in pages[code].needles}

@@ -10,6 +10,7 @@ import click
 
 from kexec_lint import rulebook
 from kexec_lint.cli import Failure
+from kexec_lint.plugins import PluginError
 from kexec_lint.rulebook import Rule
 
 
@@ -30,7 +31,7 @@ def command(code: str | None, all_rules: bool, output_format: str) -> None:
         raise click.UsageError("give a rule's code, or --all")
     try:
         rules = rulebook.load()
-    except rulebook.RulePageError as error:
+    except (rulebook.RulePageError, PluginError) as error:
         raise Failure(str(error)) from None
     chosen = [_find(rules, code)] if code is not None else list(rules.values())
     if output_format == "json":

@@ -10,6 +10,7 @@ from concurrent.futures import Executor as Pool
 from dataclasses import dataclass, field
 from typing import Any
 
+from kexec_lint import plugins
 from kexec_lint.engine import discovery, executors, idle, pool, suppressions, wire
 from kexec_lint.engine.check import Run
 from kexec_lint.engine.discovery import Target
@@ -55,9 +56,7 @@ def complete(run: Run, workers: Pool | None, progress: Callable[[int, int], None
         run.report.findings = _judge(run, gathered.findings)
 
 
-def _gather(
-    run: Run, gathered: Gathered, workers: Pool | None, progress: Callable[[int, int], None] | None
-) -> None:
+def _gather(run: Run, gathered: Gathered, workers: Pool | None, progress: Callable[[int, int], None] | None) -> None:
     """Answer from the cache what it knows; analyse and store the rest."""
     tree = pool.tree(run.number, run.start, run.roots)
     for path, data in run.buffers.items():
@@ -89,7 +88,10 @@ def _gather(
                 progress(done, len(jobs))
             run.report.slowest.append((outcome.seconds, job.shown))
             if outcome.refused is not None:
-                file = run.profile(job.shown).settings.file
+                settings = run.profile(job.shown).settings
+                file = settings.file
+                if outcome.refused.name not in settings.models:
+                    raise SettingsError(f"a plug-in of the group {plugins.MODELS}: {outcome.refused}")
                 row = row_of(str(file), outcome.refused.name)
                 raise SettingsError(f"{file}:{row}: {outcome.refused}")
             # A fresh result takes the road of a stored one, so that a warm run cannot say anything else.

@@ -10,9 +10,11 @@ import os
 import zlib
 from typing import Any
 
-from kexec_lint import __version__
+from kexec_lint import __version__, plugins
 from kexec_lint.engine import executors
 from kexec_lint.engine.rules import RuleEntry
+from kexec_lint.engine.settings import SettingsError
+from kexec_lint.plugins import PluginError
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -31,6 +33,7 @@ class Index:
         self.notes: list[str] = []
         self.errors: list[str] = []
         self._file = file
+        self._environment = plugins.environment()
         self._readers: dict[str, dict[str, list[Any]]] = {}
 
     def readers(self, codes: frozenset[str]) -> list[executors.Reader]:
@@ -39,7 +42,8 @@ class Index:
         known = self._readers.get(key, {})
         result = []
         learnt = False
-        for name, module in executors.EXECUTORS.items():
+        others = {plugin.name: plugin.module for plugin in plugins.installed(plugins.EXECUTORS)}
+        for name, module in {**others, **executors.EXECUTORS}.items():
             if name in known and known[name][0] == module:
                 _, suffixes, *words = known[name]
                 needles, mentions = (tuple(word.encode("latin-1") for word in part) for part in words)
@@ -69,7 +73,10 @@ class Index:
         try:
             with open(self._file, encoding="utf-8") as file:
                 document = json.load(file)
-            if document["fingerprint"] != self.fingerprint:
+            if document["fingerprint"] != self.fingerprint or document["environment"] != self._environment:
+                return False
+            plugins.remember(document["plugins"])
+            if document["plug-ins"] != plugins.fingerprint():
                 return False
             rules = [RuleEntry(*fields) for fields in document["rules"]]
             self._readers = document["readers"]
@@ -82,7 +89,14 @@ class Index:
         """Write the index; a folder that cannot be written only costs time on the next run."""
         if self._file is None or self.notes:
             return
-        document = {"fingerprint": self.fingerprint, "rules": list(self.rules.values()), "readers": self._readers}
+        document = {
+            "fingerprint": self.fingerprint,
+            "environment": self._environment,
+            "plugins": plugins.installed(),
+            "plug-ins": plugins.fingerprint(),
+            "rules": list(self.rules.values()),
+            "readers": self._readers,
+        }
         temporary = f"{self._file}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(self._file), exist_ok=True)
@@ -94,28 +108,36 @@ class Index:
 
 
 def load(directory: str | os.PathLike[str] | None) -> Index:
-    """Return the index kept in the cache folder `directory` if it is of this very installation, else a new one."""
+    """Return the index kept in the cache folder `directory` if it is of this very installation, else a new one.
+
+    Raises SettingsError for a plug-in that cannot be used.
+    """
     # One file an installation: two of them, run in turn, must not overwrite each other's.
     name = f"index-{zlib.crc32(os.fsencode(PACKAGE)):08x}.json"
     index = Index(fingerprint(), os.path.join(directory, name) if directory else None)
-    if not index.restore():
-        _read_pages(index)
-        index.save()
+    try:
+        if not index.restore():
+            _read_pages(index)
+            index.save()
+    except PluginError as error:
+        raise SettingsError(str(error)) from None
+    index.fingerprint += plugins.fingerprint()
     return index
 
 
 def _read_pages(index: Index) -> None:
     from kexec_lint import rulebook
 
-    for page in sorted(rulebook.rules_directory().rglob("[A-Z]*.md")):
+    for page in rulebook.pages():
         try:
             rule = rulebook.read(page)
         except (rulebook.RulePageError, OSError, UnicodeDecodeError) as error:
             index.notes.append(f"rule page not loaded: {error}")
             continue
-        index.rules[rule.code] = RuleEntry(
-            rule.code, rule.name, rule.severity.value, rule.default, page.parent.name
-        )
+        if rule.code in index.rules:
+            index.notes.append(f"rule page not loaded: {page}: there is a rule {rule.code} already")
+            continue
+        index.rules[rule.code] = RuleEntry(rule.code, rule.name, rule.severity.value, rule.default, page.parent.name)
 
 
 def fingerprint() -> str:
@@ -138,9 +160,7 @@ def fingerprint() -> str:
             name = entry.name
             if name.endswith((".py", ".md", ".yaml", ".json", ".toml")):
                 status = entry.stat()
-                parts.append(
-                    f"{name}:{status.st_size}" if built else f"{name}:{status.st_size}:{status.st_mtime_ns}"
-                )
+                parts.append(f"{name}:{status.st_size}" if built else f"{name}:{status.st_size}:{status.st_mtime_ns}")
             elif "." not in name and name != "__pycache__" and entry.is_dir():
                 parts.append(name)
                 pending.append(entry.path)

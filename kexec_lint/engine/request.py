@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kexec_lint import plugins
 from kexec_lint.engine import executors
 from kexec_lint.engine.index import Index
 from kexec_lint.engine.patterns import Patterns
@@ -67,7 +68,11 @@ class Profile:
         """
         from kexec_lint.source import Options
 
-        return Options(self.codes, "possible", self.assume_out_of_order, dict(self.settings.models), self.explicit)
+        try:
+            models = {**plugins.models(), **self.settings.models}
+        except plugins.PluginError as error:
+            raise SettingsError(str(error)) from None
+        return Options(self.codes, "possible", self.assume_out_of_order, models, self.explicit)
 
     def ignores(self, path: str, code: str) -> bool:
         """Return whether per-file-ignores silence a rule in a file."""

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from kexec_lint import plugins
 from kexec_lint.aten.registry import Registry
 from kexec_lint.findings import Location, Related
 
@@ -43,4 +44,6 @@ def load() -> dict[str, list[Check]]:
     """Import every family and return the table."""
     for family in FAMILIES:
         importlib.import_module(f"{__name__}.{family}")
+    for plugin in plugins.installed(plugins.RULES):
+        importlib.import_module(plugin.module)
     return CHECKS

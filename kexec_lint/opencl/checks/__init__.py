@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
+from kexec_lint import plugins
 from kexec_lint.opencl.checks.evidence import CHECKS, Check
 
 MODULES = (
@@ -36,4 +37,6 @@ def registered() -> tuple[tuple[frozenset[str], Check], ...]:
     """Import every family and return its checks with their codes."""
     for name in MODULES:
         importlib.import_module(f"kexec_lint.opencl.checks.{name}")
+    for plugin in plugins.installed(plugins.RULES):
+        importlib.import_module(plugin.module)
     return tuple(CHECKS)
