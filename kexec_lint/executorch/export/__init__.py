@@ -5,7 +5,7 @@ Nothing else of the executor imports torch; a command imports these modules when
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib import metadata
 
 
 class ExportError(Exception):
@@ -14,9 +14,18 @@ class ExportError(Exception):
 
 def require() -> None:
     """Raise ExportError that names the extra where torch or executorch is not installed."""
-    missing = [name for name in ("torch", "executorch") if find_spec(name) is None]
+    missing = [name for name in ("torch", "executorch") if not _installed(name)]
     if missing:
         raise ExportError(f"a source model needs {' and '.join(missing)}: pip install 'kexec-lint[export]'")
+
+
+def _installed(name: str) -> bool:
+    """Return whether a distribution is installed; a folder of that name is none, though it can be imported."""
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def one_line(error: BaseException) -> str:

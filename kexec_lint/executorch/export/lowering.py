@@ -145,8 +145,7 @@ def _fused(module: Any) -> list[list[str]]:
         if node.op == "call_function" and node.target is executorch_call_delegate
     ]
     found = [
-        [node.name for node in part.original_module.graph.nodes if hasattr(node.target, "_schema")]
-        for part in lowered
+        [node.name for node in part.original_module.graph.nodes if hasattr(node.target, "_schema")] for part in lowered
     ]
     for _, inner, _ in get_control_flow_submodules(module):
         found += _fused(inner)

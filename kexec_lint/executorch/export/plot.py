@@ -33,9 +33,7 @@ def _panel(title: str, one: Comparison) -> list[str]:
     the absolute part of the tolerance.
     """
     measured = [step.worst.absolute for step in one.steps if step.worst is not None]
-    allowed = (
-        max(tolerance(step.worst.dtype)[0] for step in one.steps if step.worst is not None) if measured else 0
-    )
+    allowed = max(tolerance(step.worst.dtype)[0] for step in one.steps if step.worst is not None) if measured else 0
     finite = [value for value in [*measured, allowed] if 0 < value < math.inf] or [1e-6]
     high = math.ceil(math.log10(max(finite))) + 1
     low = max(math.floor(math.log10(min(finite))) - 1, math.log10(_FLOOR))
@@ -56,8 +54,7 @@ def _panel(title: str, one: Comparison) -> list[str]:
     if allowed:
         line = y(allowed)
         parts.append(
-            f'<line x1="{_LEFT}" x2="{right}" y1="{line:.1f}" y2="{line:.1f}" stroke="#444" '
-            'stroke-dasharray="4 3"/>'
+            f'<line x1="{_LEFT}" x2="{right}" y1="{line:.1f}" y2="{line:.1f}" stroke="#444" stroke-dasharray="4 3"/>'
         )
         parts.append(f'<text x="{right + 4}" y="{line + 4:.1f}" fill="#444">tolerance {allowed:g}</text>')
     return parts

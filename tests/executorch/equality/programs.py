@@ -177,7 +177,7 @@ def functional(operator: str) -> Any:
     """Return the functional overload whose out variant is `operator` (without namespace), or None."""
     packet = getattr(torch.ops.aten, operator.split(".")[0])
     if operator in FUNCTIONAL:
-        return getattr(packet, (FUNCTIONAL[operator].split(".") + ["default"])[1])
+        return getattr(packet, [*FUNCTIONAL[operator].split("."), "default"][1])
     for name in packet.overloads():
         overload = getattr(packet, name)
         if any(argument.is_out for argument in overload._schema.arguments):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -11,18 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from export_extra import needs_export
 
 from kexec_lint.executorch import loading, tables, wheel
 from kexec_lint.executorch.build import assemble
 from kexec_lint.executorch.compare import compare
 from kexec_lint.executorch.program import Program
 
-pytestmark = [
-    pytest.mark.skipif(
-        importlib.util.find_spec("executorch") is None, reason="needs the extra: pip install 'kexec-lint[export]'"
-    ),
-    pytest.mark.xdist_group("equality"),
-]
+pytestmark = [needs_export, pytest.mark.xdist_group("equality")]
 
 HERE = Path(__file__).parent
 TENSORS = {5, 10, 11}  # Tensor, TensorList, OptionalTensorList: those whose types a key names
