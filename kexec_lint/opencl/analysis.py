@@ -47,7 +47,8 @@ def analyse(source: Source, project: Project, options: Options) -> Analysis:
     analysis = Analysis(notes=list(scope.module.notes))
     _run_module(machine, scope, analysis)
     scope.complete = True
-    for function in _entry_points(machine, scope):
+    entries = list(_entry_points(machine, scope))
+    for function in reversed(entries) if scope.native else entries:  # C defines what is called before its callers
         if id(function.node) not in machine.entered or options.assume_out_of_order:
             _run_function(machine, function, analysis)
     analysis.kernel_texts = machine.kernel_texts
