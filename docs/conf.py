@@ -17,12 +17,12 @@ copyright = "2026, the kexec-lint authors"
 release = version = __version__
 
 extensions = ["myst_parser"]
-exclude_patterns = ["_build", "requirements.txt"]
+exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nitpicky = True
 # Rule pages quote fragments, and screens are no programs.
-suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob"]
+suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = f"kexec-lint {__version__}"

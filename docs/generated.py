@@ -32,6 +32,7 @@ def write(docs: Path) -> None:
     pages[docs / "rules" / "index.md"] = rules_index(list(rules.values()))
     pages[docs / "reference" / "settings.md"] = settings_page()
     pages[docs / "reference" / "commands.md"] = commands_page()
+    pages[docs / "reference" / "more.inc"] = further_pages(docs)
     for folder in (docs / "rules", docs / "reference"):
         folder.mkdir(exist_ok=True)
         for old in set(folder.glob("*.md")) - set(pages):
@@ -39,6 +40,13 @@ def write(docs: Path) -> None:
     for path, text in pages.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def further_pages(docs: Path) -> str:
+    """Return the part of the table of contents for pages that the start page does not place by name."""
+    named = set((docs / "index.md").read_text(encoding="utf-8").split())
+    more = sorted(page.stem for page in docs.glob("*.md") if page.stem not in named and page.stem != "index")
+    return "\n".join(["```{toctree}", ":hidden:", ":caption: More", "", *more, "```", ""]) if more else "\n"
 
 
 def rule_page(rule: Rule) -> str:
