@@ -79,7 +79,11 @@ def pages() -> list[Path]:
 @cache
 def load() -> dict[str, Rule]:
     """Return every rule by code. Raises RulePageError for a page that lacks a field or an example, PluginError."""
-    return {rule.code: rule for page in reversed(pages()) for rule in [read(page)]}
+    rules: dict[str, Rule] = {}
+    for page in pages():
+        loaded = read(page)
+        rules.setdefault(loaded.code, loaded)  # no plug-in takes a code that there is
+    return rules
 
 
 def rule(code: str) -> Rule:
