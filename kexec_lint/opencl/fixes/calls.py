@@ -112,25 +112,27 @@ def wait_for(tree: Tree, call: cst.Call, events: list[str]) -> list[Change] | No
 def widen(tree: Tree, value: cst.BaseExpression, events: list[str]) -> list[Change] | None:
     """Add events to an expression that is a wait list, None or either."""
     start, end = tree.whole(value)
-    more = ", ".join(events)
+    lists = [event[1:] for event in events if event.startswith("*")]
+    single = [event for event in events if not event.startswith("*")]
+    terms = "".join(f" + {term}" for term in [*([f"[{', '.join(single)}]"] if single else []), *lists])
     match value:
         case cst.Name(value="None"):
             return [Change(start, end, _list(events))]
-        case cst.List(elements=elements) | cst.Tuple(elements=elements):
-            if not elements:
-                return [Change(start, end, _list(events))]
-            if isinstance(value, cst.Tuple) and not value.lpar:
-                return None
-            return _append(tree, value, elements[-1], more)
-        case cst.BinaryOperation(operator=cst.Add()) | cst.ListComp():
-            return [Change(end, end, f" + [{more}]")]
+        case cst.List(elements=[]) | cst.Tuple(elements=[]):
+            return [Change(start, end, _list(events))]
+        case cst.List(elements=elements) if single:
+            joined = _append(tree, value, elements[-1], ", ".join(single))
+            return [*joined, Change(end, end, "".join(f" + {term}" for term in lists))] if lists else joined
+        case cst.Tuple(elements=elements) if value.lpar:
+            return _append(tree, value, elements[-1], ", ".join(events))
+        case cst.List() | cst.ListComp() | cst.BinaryOperation(operator=cst.Add()):
+            return [Change(end, end, terms)]
         case cst.Attribute(attr=cst.Name(value="events")):
-            if all(event.startswith("*") for event in events):
-                return [Change(end, end, "".join(f" + {event[1:]}" for event in events))]
-            return [Change(end, end, f" + [{more}]")]
+            return [Change(end, end, terms)]
         case cst.Name() | cst.Attribute() | cst.Subscript() | cst.Call():
             # What stands there may be None, a tuple or the list of somebody else: it is not changed, but copied.
             text = tree.source(value)
+            more = ", ".join(events)
             whole = f"[*{text}, {more}]" if _is_list(tree, value) else f"[*({text} or ()), {more}]"
             return [Change(start, end, whole)]
     return None
@@ -154,9 +156,10 @@ def _append(tree: Tree, value: cst.List | cst.Tuple, last: cst.BaseElement, more
 
 
 def _list(events: list[str]) -> str:
-    if all(event.startswith("*") for event in events):
-        return " + ".join(event[1:] for event in events)
-    return f"[{', '.join(events)}]"
+    """Return a list of events; those that start with `*` are lists already and are added to it."""
+    single = [event for event in events if not event.startswith("*")]
+    lists = [event[1:] for event in events if event.startswith("*")]
+    return " + ".join([*([f"[{', '.join(single)}]"] if single else []), *lists])
 
 
 def _is_list(tree: Tree, value: cst.BaseExpression) -> bool:
