@@ -153,8 +153,13 @@ def _scan(job: Job, outcome: Outcome) -> None:
     project = RecordingProject(tree(job.run, job.start, job.roots))
     result = FileResult()
     try:
+        executor = executors.load(job.module)
+    except Exception as error:  # a fault of the executor's own source, not of the file
+        outcome.error = describe(error)
+        return
+    try:
         source = decode(job.shown, job.data)
-        result = executors.load(job.module).scan(source, project, job.options)
+        result = executor.scan(source, project, job.options)
     except Unreadable as error:
         result.notes = [f"{job.shown}: {error}"]
     except SyntaxError as error:
