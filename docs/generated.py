@@ -72,10 +72,9 @@ def rules_index(rules: list[Rule]) -> str:
     for family, title in FAMILIES.items():
         here = [rule for rule in rules if rule.page.parent.name == family]
         lines += ["", f"## {title}", "", "| code | name | severity | default |", "|---|---|---|---|"]
-        lines += [
-            f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity.value} | {'on' if rule.default else 'off'} |"
-            for rule in here
-        ]
+        for rule in here:
+            state = "on" if rule.default else "off"
+            lines.append(f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.severity.value} | {state} |")
         lines += ["", "```{toctree}", ":hidden:", "", *(rule.code for rule in here), "```"]
     return "\n".join(lines) + "\n"
 
@@ -90,8 +89,8 @@ def settings_page() -> str:
         "",
         "## Settings file",
         "",
-        f"In {', '.join(f'`{name}`' for name in settings.NAMES)} (there under `[tool.kexec-lint]`); the first of a folder",
-        "that holds settings wins.",
+        f"In {', '.join(f'`{name}`' for name in settings.NAMES)} (there under `[tool.kexec-lint]`); the first of",
+        "a folder that holds settings wins.",
         "",
         "| key | is | by default |",
         "|---|---|---|",
