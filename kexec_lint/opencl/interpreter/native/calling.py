@@ -18,6 +18,7 @@ from kexec_lint.opencl.interpreter.native import (
     containers,
     effects,
     host_calls,
+    making,
     operands,
     pointers,
     scopes,
@@ -248,7 +249,7 @@ def _wrapper(m: Machine, wrapped: tuple[CallModel, int], node: p.Call) -> Abstra
     result = effects.run(m, row, given, node.span)
     if row.does in ("queue", "buffer", "kernel", "program", "context") and given.positional:
         operands.hand_out(m, given.positional[-1], result, node.span)
-        return effects.SUCCESS
+        return making.SUCCESS
     return result
 
 
@@ -464,7 +465,7 @@ def _method_by_name(m: Machine, base: Unknown, name: str, node: p.Call) -> Abstr
     if name == "wait" and not node.args:
         commands.wait_for(m, m.list_of([base]), span)
         commands.everything_may_wait(m, span, name)
-        return effects.SUCCESS
+        return making.SUCCESS
     if name in ("setArg", "set_arg") and len(node.args) == 2:
         return effects.run(m, api.METHODS["kernel"][name], arguments_of(m, node), span, base)
     if name == "getProfilingInfo" or name == "setCallback" or name == "setStatus":

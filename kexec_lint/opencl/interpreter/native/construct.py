@@ -10,7 +10,7 @@ from kexec_lint.opencl.api import boost_compute, hpp
 from kexec_lint.opencl.api import native as api
 from kexec_lint.opencl.interpreter import calls, host
 from kexec_lint.opencl.interpreter.machine import Machine
-from kexec_lint.opencl.interpreter.native import effects, pointers, scopes
+from kexec_lint.opencl.interpreter.native import effects, events, pointers, scopes
 from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, ClassValue, Known, Object, Unknown
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def construct(m: Machine, type_: str, arguments: Arguments, span: p.Span) -> Abs
                 return arguments.positional[0]
             return host.make(m, span, "array")
         return construct(m, inner[1], arguments, span)
+    for value in arguments.positional:
+        events.retain(value)  # the new object may be the owner from here on
     element = api.element_of(type_)
     if element is not None:
         return vector(m, element, arguments, span)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
-from kexec_lint.opencl.interpreter import attributes, calls, commands, expressions, host, objects
+from kexec_lint.opencl.interpreter import attributes, calls, commands, expressions, host
 from kexec_lint.opencl.interpreter import effects as shared
 from kexec_lint.opencl.interpreter.machine import Machine
-from kexec_lint.opencl.interpreter.native import events, operands, pointers, sources
+from kexec_lint.opencl.interpreter.native import events, making, operands, pointers
+from kexec_lint.opencl.interpreter.native.making import SUCCESS, flag_names
 from kexec_lint.opencl.interpreter.native.operands import Bound, hand_out, is_null, plain
 from kexec_lint.opencl.interpreter.values import (
     NONE,
@@ -29,15 +30,14 @@ from kexec_lint.opencl.interpreter.values import (
 if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.calls import Arguments
 
-SUCCESS = Known(0)
-"""Calls are taken to succeed: what a program does after a failure is no path of its order."""
-
 
 def run(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue | None = None
 ) -> AbstractValue:
     """Do what a row says. `receiver` is the object of a method."""
     values = [_argument(m, value, span) for value in arguments.positional]
+    if receiver is None:
+        values = _spread_macro(values, len(row.params))
     bound: Bound = dict(zip(row.params, values, strict=False))
     if receiver is not None:
         bound["queue" if row.does in _ON_QUEUE else "self"] = receiver
@@ -56,6 +56,20 @@ _ORDERING = re.compile(
     r"|clFinish|\.finish|[Ww]ait|clFlush|\.flush\(\)"
 )
 _ON_QUEUE = frozenset(["command", "launch", "map", "unmap", "svm_map", "svm_free", "finish", "flush", "run"])
+
+
+def _spread_macro(values: list[AbstractValue], wanted: int) -> list[AbstractValue]:
+    """Let a macro that was not seen being defined stand for the arguments that are missing (`WAIT_LIST_ARGS`)."""
+    macros = [n for n, value in enumerate(values) if _is_macro(value)]
+    missing = wanted - len(values)
+    if missing < 1 or len(macros) != 1:
+        return values
+    at = macros[0]
+    return [*values[:at], *[values[at]] * (missing + 1), *values[at + 1 :]]
+
+
+def _is_macro(value: AbstractValue) -> bool:
+    return isinstance(value, Unknown) and value.key[0] == "name" and str(value.key[-1]).isupper()
 
 
 def _argument(m: Machine, value: AbstractValue, span: p.Span) -> AbstractValue:
@@ -87,13 +101,13 @@ def _command(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstract
         reads, writes = name in row.reads, name in row.writes
         if row.kind == "migrate":
             # to the device it renews the device's copy; the specification leaves any overlap undefined
-            writes = "HOST" not in _names(bound.get("flags"))
+            writes = "HOST" not in flag_names(bound.get("flags"))
             reads = True
         if row.kind == "memcpy":
             value = _svm_operand(m, value, span)
         kind = "host" if name == "ptr" else "svm" if row.kind == "memcpy" else "buffer"
         accesses.extend(commands.accesses(m, value, name, reads, writes, kind=kind, **_extent(m, bound, name, row)))
-    if row.kind == "migrate" and "HOST" in _names(bound.get("flags")):
+    if row.kind == "migrate" and "HOST" in flag_names(bound.get("flags")):
         accesses += [
             g.Access(one.memory.host_pointer, False, True, one.certain, role="behind")
             for one in accesses
@@ -305,11 +319,11 @@ def _command_buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> A
     queues = plain(m, bound.get("queues", NONE))
     if isinstance(queues, Object) and queues.kind in ("dict", "list"):
         queues = next(iter(pointers.spread(queues)), NONE)
-    simultaneous = _list_names(m, bound.get("properties", NONE))
+    simultaneous = _listflag_names(m, bound.get("properties", NONE))
     return m.object("command_buffer", span, "command buffer", queue=queues, simultaneous=simultaneous)
 
 
-def _list_names(m: Machine, value: AbstractValue) -> bool | None:
+def _listflag_names(m: Machine, value: AbstractValue) -> bool | None:
     """Return whether the properties of a command buffer allow it to run beside itself, None if unknown."""
     if is_null(value):
         return False
@@ -393,7 +407,7 @@ def _svm_free(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstrac
 def _svm_alloc(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     made = host.make(m, span, "SVM allocation", initialised=False)
     # a map makes the pointer itself usable: only what is in flight is judged, not whether there is a map
-    names, known = _names(bound.get("flags")), isinstance(bound.get("flags"), Known)
+    names, known = flag_names(bound.get("flags")), isinstance(bound.get("flags"), Known)
     coarse = row.does == "svm_alloc" and known and "SVM_FINE_GRAIN_BUFFER" not in names
     made.model.kind = "svm-fine" if coarse else "svm-shared"
     if row.does == "usm_device_alloc":
@@ -491,7 +505,11 @@ def _profile(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstract
 def _event_info(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
     event = plain(m, bound.get("event", bound.get("self", NONE)))
     answer: AbstractValue = m.fresh("info")
-    if isinstance(event, Object) and event.kind == "event" and "COMMAND_EXECUTION_STATUS" in _names(bound.get("name")):
+    if (
+        isinstance(event, Object)
+        and event.kind == "event"
+        and "COMMAND_EXECUTION_STATUS" in flag_names(bound.get("name"))
+    ):
         events.use(m, event, span, "asked for its status")
         answer = attributes.status(m, event, span)
     if "value" in bound:
@@ -505,212 +523,6 @@ def _poll_self(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> Abstra
     return attributes.status(m, event, span) if isinstance(event, Object) else m.fresh("status")
 
 
-# --- objects --------------------------------------------------------------------------------------------------
-
-
-def _queue(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    given = bound.get("properties", NONE)
-    properties = plain(m, given)
-    if isinstance(properties, Object) and properties.kind == "dict":
-        properties = m.list_of(pointers.spread(properties))
-    if isinstance(properties, Object) and properties.kind == "list" and not properties.items():
-        properties = NONE
-    context = plain(m, bound.get("context", NONE))
-    if _is_properties(context):
-        properties = context  # cl::CommandQueue(properties): of the default context
-    elif _is_properties(plain(m, bound.get("device", NONE))):
-        properties = plain(m, bound["device"])  # cl::CommandQueue(context, properties)
-    order = g.Order.IN_ORDER if is_null(properties) else commands.is_out_of_order(properties)
-    profiling = False if is_null(properties) else commands.profiling(properties)
-    queue = g.Queue("the queue", order, constructed=True, created=m.site(span), profiling=profiling)
-    queue.context = context
-    if not m.scratch:
-        m.graph.queues.append(queue)
-    return m.object("queue", span, "queue", queue, context=context)
-
-
-def _is_properties(value: AbstractValue) -> bool:
-    return (
-        isinstance(value, Known)
-        and isinstance(value.value, frozenset)
-        and bool(value.value & {"OUT_OF_ORDER_EXEC_MODE_ENABLE", "PROFILING_ENABLE", "OutOfOrder", "Profiling"})
-    )
-
-
-def _set_queue_property(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    """`clSetCommandQueueProperty` changes the order at run time: not followed."""
-    queue = commands.queue_model(m, plain(m, bound.get("queue", NONE)))
-    queue.order = g.Order.UNKNOWN
-    return SUCCESS
-
-
-def _context(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return m.object("context", span)
-
-
-def _buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    kind = "image" if row.does == "image" else "buffer"
-    if row.does == "shared":
-        memory = g.Memory("buffer", "buffer", known=True, created=m.site(span))
-        return m.object("memory", span, "buffer", memory)
-    flags = bound.get("flags", NONE)
-    if kind == "buffer" and not isinstance(flags, Known | Phi | Unknown):
-        flags = NONE  # cl::Buffer(context, begin, end, readOnly)
-    names = _names(flags)
-    hostbuf = bound.get("hostbuf", NONE)
-    size = commands.byte_count(m, bound.get("size"))
-    memory = g.Memory(kind, kind, known=True, created=m.site(span), size=size)
-    memory.initialised = not is_null(hostbuf) or "err" not in row.params
-    exact = isinstance(flags, Known)
-    if exact and "READ_ONLY" in names:
-        memory.access = "read"
-    elif exact and "WRITE_ONLY" in names:
-        memory.access = "write"
-    if "USE_HOST_PTR" in names and not is_null(hostbuf):
-        behind = operands.operand(m, hostbuf, "ptr", span)
-        if isinstance(behind, Object) and behind.kind == "host" and not behind.state.get("part"):
-            before = behind.model.host_pointer
-            if before is not None and before.released:
-                before.host_pointer = None
-            memory.host_pointer = behind.model
-            behind.model.host_pointer = memory
-    elif "COPY_HOST_PTR" in names and not is_null(hostbuf):
-        host.read(m, hostbuf, span, "the copy into the new buffer")
-    return m.object("memory", span, kind, memory, context=plain(m, bound.get("context", NONE)))
-
-
-def _names(value: AbstractValue | None) -> set[str]:
-    names: set[str] = set()
-    for _, option in options(value) if value is not None else ():
-        if isinstance(option, Known) and isinstance(option.value, frozenset):
-            names |= option.value
-    return names
-
-
-def _sub_buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    parent = plain(m, bound.get("mem", bound.get("self", NONE)))
-    region = bound.get("region", NONE)
-    extent = _region(m, region, span)
-    if not (isinstance(parent, Object) and isinstance(parent.model, g.Memory)):
-        found = next(commands.memory_of(m, parent), None)
-        if found is None:
-            return m.fresh("sub-buffer")
-        outer = found[0]
-    else:
-        outer = parent.model
-    part = g.Memory(
-        outer.name, outer.kind, outer.known, m.site(span), parent=outer, range=extent, partial=extent is None
-    )
-    return m.object("memory", span, "sub-buffer", part)
-
-
-def _region(m: Machine, region: AbstractValue, span: p.Span) -> tuple[int, int] | None:
-    region = plain(m, region)
-    if isinstance(region, Object):
-        start = region.state.get("origin", region.state.get(("key", 0)))
-        size = region.state.get("size", region.state.get(("key", 1)))
-        if region.kind == "list" and len(region.items()) == 2:
-            start, size = region.items()
-        first, length = commands.byte_count(m, start), commands.byte_count(m, size)
-        if first is not None and length is not None:
-            return (first, first + length)
-    return None
-
-
-def _release_memory(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    """Releasing a memory object is deferred until the commands that use it are over (specification)."""
-    memory = plain(m, bound.get("mem", NONE))
-    if isinstance(memory, Object) and isinstance(memory.model, g.Memory) and not m.scratch:
-        memory.model.released = m.site(span)
-    return _give_back(m, row, bound, span)
-
-
-def _give_back(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    """An object of the runtime is released."""
-    if m.graph.user_events and not m.scratch:
-        m.point("give back", span, what="This call")
-    return SUCCESS
-
-
-def _user_event(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    context = plain(m, bound.get("context", NONE))
-    event = g.Event("user", created=m.site(span), context=context, guard=m.guard)
-    if not m.scratch:
-        m.graph.user_events.append(event)
-    return m.object("event", span, "user event", event)
-
-
-def _foreign_event(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return Unknown(("foreign", m.serial))
-
-
-def _release_event(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    events.release(m, plain(m, bound.get("event", NONE)), span)
-    return SUCCESS
-
-
-def _retain_event(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    events.retain(plain(m, bound.get("event", NONE)))
-    return SUCCESS
-
-
-def _program(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    made = m.object("program", span, "program")
-    made.state["kernels"] = None
-    text = sources.text(m, bound.get("strings", bound.get("context", NONE)), span) if "strings" in row.params else None
-    if text is None:
-        text = sources.nearby(m)
-    if text is not None:
-        from kexec_lint.opencl.kernels import read_kernels
-
-        made.state["kernels"] = read_kernels(text.value)
-        made.state["skeleton"] = text.skeleton
-        m.kernel_texts.setdefault(text.value, m.site(span))
-    return made
-
-
-def _build(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return SUCCESS
-
-
-def _kernel(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    program, name = plain(m, bound.get("program", NONE)), bound.get("name", NONE)
-    title = str(name.value) if isinstance(name, Known) and isinstance(name.value, str) else "a kernel"
-    title = title.partition(":")[0]
-    parsed = None
-    read = isinstance(program, Object) and program.kind == "program" and program.state.get("kernels") is not None
-    if read and isinstance(program, Object) and title != "a kernel":
-        found = objects.kernel_of(m, program, title)
-        parsed = found.model if isinstance(found, Object) else None
-    return Object("kernel", {}, model=parsed, site=m.site(span), name=title)
-
-
-def _clone_kernel(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    kernel = plain(m, bound.get("kernel", NONE))
-    if isinstance(kernel, Object) and kernel.kind == "kernel":
-        return Object("kernel", dict(kernel.state), model=kernel.model, site=m.site(span), name=kernel.name)
-    return m.fresh("kernel")
-
-
-def _query(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    for name in ("value", "platforms", "devices", "found", "size"):
-        if name in bound and isinstance(bound[name], pointers.Address):
-            hand_out(m, bound[name], m.fresh("answer"), span)
-    return SUCCESS if row.params else m.fresh("answer")
-
-
-def _nothing(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return SUCCESS
-
-
-def _sampler(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return m.object("sampler", span)
-
-
-def _local(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractValue:
-    return m.object("local", span)
-
-
 Effect = Callable[[Machine, CallModel, Bound, p.Span], AbstractValue]
 
 EFFECTS: dict[str, Effect] = {
@@ -719,7 +531,7 @@ EFFECTS: dict[str, Effect] = {
     "set_arg": _set_arg,
     "set_arg_pointer": _set_arg,
     "set_args": _set_args,
-    "exec_info": _nothing,
+    "exec_info": making.nothing,
     "run": _run,
     "record": _record,
     "record_kernel": _record_kernel,
@@ -743,26 +555,26 @@ EFFECTS: dict[str, Effect] = {
     "profile": _profile,
     "event_info": _event_info,
     "poll_self": _poll_self,
-    "queue": _queue,
-    "set_queue_property": _set_queue_property,
-    "context": _context,
-    "buffer": _buffer,
-    "image": _buffer,
-    "shared": _buffer,
-    "sub_buffer": _sub_buffer,
-    "release_memory": _release_memory,
-    "give_back": _give_back,
-    "user_event": _user_event,
-    "foreign_event": _foreign_event,
-    "release_event": _release_event,
-    "retain_event": _retain_event,
-    "program": _program,
-    "build": _build,
-    "kernel": _kernel,
-    "clone_kernel": _clone_kernel,
-    "query": _query,
-    "sampler": _sampler,
-    "local": _local,
-    "nothing": _nothing,
+    "queue": making.queue,
+    "set_queue_property": making.set_queue_property,
+    "context": making.context,
+    "buffer": making.buffer,
+    "image": making.buffer,
+    "shared": making.buffer,
+    "sub_buffer": making.sub_buffer,
+    "release_memory": making.release_memory,
+    "give_back": making.give_back,
+    "user_event": making.user_event,
+    "foreign_event": making.foreign_event,
+    "release_event": making.release_event,
+    "retain_event": making.retain_event,
+    "program": making.program,
+    "build": making.build,
+    "kernel": making.kernel,
+    "clone_kernel": making.clone_kernel,
+    "query": making.query,
+    "sampler": making.sampler,
+    "local": making.local,
+    "nothing": making.nothing,
 }
 """What a row's `does` means in C and C++."""
