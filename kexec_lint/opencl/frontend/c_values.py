@@ -260,6 +260,13 @@ def _this(unit: Unit, node: Any) -> Value:
 # --- calls and construction -----------------------------------------------------------------------------------
 
 
+def _spread(argument: Value, node: Any) -> tuple[Value, ...]:
+    """Return the arguments that a macro such as `WAIT_LIST_ARGS` puts into a call: its commas separate them."""
+    if node.type == "identifier" and isinstance(argument, Operation) and argument.op == "comma":
+        return tuple(part for operand in argument.operands for part in _spread(operand, node))
+    return (argument,)
+
+
 def _call(unit: Unit, node: Any) -> Value:
     span = unit.span(node)
     function = node.child_by_field_name("function")
@@ -279,7 +286,7 @@ def _call(unit: Unit, node: Any) -> Value:
         body = macros.expanded(unit, text, given)
         if body is not None:
             return expression(unit, body, span, text)
-    args = tuple(Arg(argument(unit, one)) for one in given)
+    args = tuple(Arg(part) for one in given for part in _spread(argument(unit, one), one))
     checking = text in _ASSERTS or (text.upper() == text and not text.startswith("("))
     if checking and text and any(_acts(arg.value) for arg in args):
         return Operation(span, "checked", tuple(arg.value for arg in args))

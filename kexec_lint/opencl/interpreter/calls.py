@@ -307,6 +307,10 @@ def _end(node: p.Function | p.Lambda) -> p.Span:
 
 def instantiate(m: Machine, cls: ClassValue, arguments: Arguments, span: p.Span) -> AbstractValue:
     """Make an instance and run its constructor."""
+    for value in arguments.positional:
+        for leaf in leaves(m, value):
+            if isinstance(leaf, Object) and leaf.kind == "event":
+                leaf.state["given back"] = True  # in C++ the new object may be the owner from here on
     instance = m.object("instance", span, cls.node.name)
     instance.cls = cls
     found = cls.lookup("__init__")
