@@ -1,0 +1,177 @@
+"""`pyopencl.array`: Arrays, their transfers and their events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kexec_lint.opencl import program as p
+from kexec_lint.opencl.api.model import CallModel
+from kexec_lint.opencl.interpreter import (
+    commands,
+    expressions,
+    host,
+    objects,
+)
+from kexec_lint.opencl.interpreter.machine import Machine
+from kexec_lint.opencl.interpreter.values import (
+    NONE,
+    AbstractValue,
+    Known,
+    Object,
+    TupleValue,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from kexec_lint.opencl.interpreter.calls import Arguments
+
+from kexec_lint.opencl.interpreter.effects import making
+
+Bound = dict[str, AbstractValue]
+
+
+def array(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
+    """`to_device`, `zeros`, `empty`, …: a new Array on a queue."""
+    bound = arguments.bind(row.params)
+    queue = bound.get("queue", bound.get("cq", NONE))
+    source, data = bound.get("ary", NONE), bound.get("data", NONE)
+    filled = source != NONE
+    made = objects.new_array(m, span, queue, initialised=filled)
+    if isinstance(data, Object) and data.kind in ("memory", "array"):
+        made.model = data.model
+    allocator = bound.get("allocator", NONE)
+    if isinstance(allocator, Object) and allocator.kind in ("pool", "allocator"):
+        making.come_from(m, made.model, allocator)
+        made.state["svm_allocation"] = made.model.allocator
+    if filled:
+        flag = bound.get("async_", Known(False))
+        asynchronous = expressions.truth(m, flag)
+        operands = [
+            *commands.accesses(m, source, "src", True, False, kind="host"),
+            *commands.accesses(m, made, "dest", False, True),
+        ]
+        blocking = None if asynchronous is None else not asynchronous
+        event = commands.enqueue(
+            m, span, "write", queue, NONE, operands, blocking, "nanny", what="to_device", array=True
+        )
+        objects.add_event(m, made, event)
+    elif row.reads == ("fill",):
+        objects.array_operation(m, [], span, "fill", output=made)
+    return made
+
+
+def array_like(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    source = arguments.bind(row.params).get("ary", NONE)
+    if isinstance(source, Object) and source.kind == "array":
+        return objects.new_array(m, span, source.state.get("queue_value", NONE), initialised=False)
+    if host.is_host(m, source):
+        return host.make(m, span, "array")
+    return m.fresh("array")
+
+
+def array_get(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
+    bound = arguments.bind(row.params)
+    return _download(m, receiver, bound, span, expressions.truth(m, bound.get("async_", Known(False))))[0]
+
+
+def array_get_async(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    array, event = _download(m, receiver, arguments.bind(row.params), span, True)
+    return TupleValue((array, event))
+
+
+def _download(
+    m: Machine, array: AbstractValue, bound: Bound, span: p.Span, asynchronous: bool | None
+) -> tuple[AbstractValue, AbstractValue]:
+    assert isinstance(array, Object)
+    target = bound.get("ary", NONE)
+    into = host.make(m, span, "array.get()", initialised=False) if target == NONE else target
+    queue = bound.get("queue", NONE)
+    queue = array.state.get("queue_value", NONE) if queue == NONE else queue
+    operands = [
+        *commands.accesses(m, array, "src", True, False),
+        *commands.accesses(m, into, "dest", False, True, kind="host"),
+    ]
+    blocking = None if asynchronous is None else not asynchronous
+    event = commands.enqueue(
+        m, span, "read", queue, objects.events_of(m, [array]), operands, blocking, "nanny", what="get", array=True
+    )
+    if not blocking:
+        objects.add_event(m, array, event)
+    return into, event
+
+
+def unknown_array_get(m: Machine, base: AbstractValue, arguments: Arguments, span: p.Span) -> AbstractValue:
+    """`.get()` on something whose storage was used as memory: an Array of unknown origin."""
+    operands = commands.accesses(m, base, "src", True, False)
+    state = m.state_of(commands.canonical(base)) or {}
+    waits = state.get("events", Unknown(("attr", commands.canonical(base), "events")))
+    into = host.make(m, span, "array.get()", initialised=False)
+    commands.enqueue(
+        m, span, "read", Unknown(("attr", base, "queue")), waits, operands, True, "nanny", what="get", array=True
+    )
+    return into
+
+
+def array_set(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
+    """`Array.set` does not wait for the array's events (PyOpenCL up to 2026.1.4, `array.py` L788)."""
+    bound = arguments.bind(row.params)
+    assert isinstance(receiver, Object)
+    queue = bound.get("queue", NONE)
+    queue = receiver.state.get("queue_value", NONE) if queue == NONE else queue
+    operands = [
+        *commands.accesses(m, bound.get("ary", NONE), "src", True, False, kind="host"),
+        *commands.accesses(m, receiver, "dest", False, True),
+    ]
+    asynchronous = expressions.truth(m, bound.get("async_", Known(False)))
+    blocking = None if asynchronous is None else not asynchronous
+    event = commands.enqueue(m, span, "write", queue, NONE, operands, blocking, "nanny", what="set", array=True)
+    objects.add_event(m, receiver, event)
+    return NONE
+
+
+def array_copy(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    assert isinstance(receiver, Object)
+    return objects.array_operation(m, [receiver], span, "copy")
+
+
+def array_finish(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    assert isinstance(receiver, Object)
+    commands.wait_for(m, objects.events_of(m, [receiver]), span, "finish of the array")
+    events = receiver.state.get("event_list")
+    if isinstance(events, Object):
+        m.heap.write(events.state, "items", ())
+    return NONE
+
+
+def array_view(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    assert isinstance(receiver, Object)
+    view = Object("array", dict(receiver.state), model=receiver.model, site=m.site(span), name=receiver.name)
+    if "queue" in arguments.keywords:
+        view.state["queue_value"] = arguments.keywords["queue"]
+    elif arguments.positional and commands.is_queue(m, arguments.positional[0]):
+        view.state["queue_value"] = arguments.positional[0]
+    return view
+
+
+def array_write(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    assert isinstance(receiver, Object)
+    objects.array_operation(m, [], span, "fill", output=receiver)
+    return receiver
+
+
+def add_event(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
+    m.tracked_arrays.add(objects.token(receiver))
+    objects.add_event(m, receiver, arguments.positional[0] if arguments.positional else NONE)
+    return NONE
