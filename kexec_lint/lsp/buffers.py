@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
@@ -34,12 +36,8 @@ def of(workspace: Workspace, uri: str) -> Buffer | None:
     if notebook is not None:
         return _notebook(workspace, notebook)
     document = workspace.text_documents.get(unquote(uri))
-    path = to_fs_path(uri) if uri.startswith("file:") else None
-    if document is None or path is None:
-        return None
-    text = document.source
     # Under the URI that the client gave: it may quote more or less than another writer of the same path.
-    return Buffer(path, document.uri, document.version or 0, encode(text), {None: (document.uri, split(text))})
+    return None if document is None else _document(document.uri, document.version or 0, document.source)
 
 
 def every(workspace: Workspace) -> dict[str, Buffer]:
@@ -60,23 +58,41 @@ def uri_of(path: str) -> str:
     return from_fs_path(path) or path
 
 
+@lru_cache(maxsize=256)
+def _document(uri: str, version: int, text: str) -> Buffer | None:
+    path = path_of(uri)
+    return None if path is None else Buffer(path, uri, version, encode(text), {None: (uri, split(text))})
+
+
 def _notebook(workspace: Workspace, notebook: lsp.NotebookDocument) -> Buffer | None:
-    path = to_fs_path(notebook.uri)
-    if path is None or not notebook.uri.startswith("file:"):
-        return None
     cells = []
-    parts: dict[int | None, tuple[str, list[str]]] = {}
     version = notebook.version
-    for number, cell in enumerate(notebook.cells, 1):
+    for cell in notebook.cells:
         document = workspace.get_text_document(cell.document)
-        code = cell.kind == lsp.NotebookCellKind.Code
-        source = document.source.replace("\r\n", "\n")
-        cells.append({"cell_type": "code" if code and _python(document.language_id) else "markdown", "source": source})
-        parts[number] = (cell.document, split(source))
+        code = cell.kind == lsp.NotebookCellKind.Code and document.language_id in (None, "", "python")
+        cells.append((cell.document, code, document.source))
         version += document.version or 0
-    data = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
-    return Buffer(path, notebook.uri, version, data, parts)
+    return _cells(notebook.uri, version, tuple(cells))
 
 
-def _python(language: str | None) -> bool:
-    return language in (None, "", "python")
+@lru_cache(maxsize=32)
+def _cells(uri: str, version: int, cells: tuple[tuple[str, bool, str], ...]) -> Buffer | None:
+    path = path_of(uri)
+    if path is None:
+        return None
+    entries = [
+        {"cell_type": "code" if code else "markdown", "source": "\n".join(split(text))} for _, code, text in cells
+    ]
+    data = json.dumps({"cells": entries, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+    parts: dict[int | None, tuple[str, list[str]]] = {
+        number: (cell, split(text)) for number, (cell, _, text) in enumerate(cells, 1)
+    }
+    return Buffer(path, uri, version, data, parts)
+
+
+def path_of(uri: str) -> str | None:
+    """Return the path of a file; a folder that the editor opened through a link has the names of the real one."""
+    path = to_fs_path(uri) if uri.startswith("file:") else None
+    if path is None or os.path.isdir(path):
+        return path and os.path.realpath(path)
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))

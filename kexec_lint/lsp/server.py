@@ -22,7 +22,7 @@ from kexec_lint.engine.texts import Texts
 from kexec_lint.findings import Finding, Location
 from kexec_lint.lsp import actions, buffers
 from kexec_lint.lsp.buffers import Buffer
-from kexec_lint.lsp.diagnostics import diagnostic, located
+from kexec_lint.lsp.diagnostics import Placing, diagnostic, located
 from kexec_lint.lsp.places import split, touches
 from kexec_lint.lsp.session import Session, Survey, survey
 from kexec_lint.lsp.settings import SECTION, ClientSettingsError, read
@@ -64,6 +64,7 @@ class Server:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._folders: list[str] = []
         self._told: set[str] = set()
+        self._published: dict[str, set[str]] = {}
         self._results = 0
         self._result_ids: dict[str, tuple[str, list[lsp.Diagnostic]]] = {}
 
@@ -87,14 +88,12 @@ class Server:
     def initialize(self, params: lsp.InitializeParams) -> None:
         """Take over folders and settings."""
         uris = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
-        self._folders = [path for uri in uris if uri and (path := to_fs_path(uri)) and os.path.isdir(path)]
+        paths = (to_fs_path(uri) for uri in uris if uri)
+        self._folders = [os.path.realpath(path) for path in paths if path and os.path.isdir(path)]
         if self._folders:
             os.chdir(self._folders[0])
             self.session.start = os.getcwd()
             self.session.partial = True
-            # Names of the client are those of its links; the folder's real path would tell other names.
-            if os.path.samefile(self._folders[0], self.session.start):
-                self._folders[0] = self.session.start
         self._configure(params.initialization_options)
         # Half a second of imports, paid while the editor still draws its window.
         threading.Thread(target=_warm_up, daemon=True).start()
@@ -178,10 +177,10 @@ class Server:
 
     def closed(self, uri: str) -> None:
         """Let a file be one on the disk again."""
-        path = to_fs_path(uri)
+        path = buffers.path_of(uri)
         if path is not None:
             self.session.forget(path)
-            if not self.pulls and not self.session.settings.workspace_diagnostics:
+            if not self.pulls and not (self._folders and self.session.settings.workspace_diagnostics):
                 self._send(uri, [])
             self.survey_soon()
 
@@ -196,8 +195,8 @@ class Server:
 
     def change_folders(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Follow the folders that the client opens and closes; names stay relative to the first of all."""
-        paths = [to_fs_path(uri) for uri in added]
-        gone = {to_fs_path(uri) for uri in removed}
+        paths = [buffers.path_of(uri) for uri in added]
+        gone = {buffers.path_of(uri) for uri in removed}
         self._folders += [path for path in paths if path and path not in self._folders]
         self._folders = [path for path in self._folders if path not in gone]
         self.survey_soon()
@@ -283,12 +282,13 @@ class Server:
         source = self._texts().source(self.session.shown(buffer.path))
         wanted = params.context.only or [lsp.CodeActionKind.QuickFix]
         found: list[lsp.CodeAction] = []
+        place = self._placing()
         if _asks(wanted, lsp.CodeActionKind.QuickFix):
             for finding in await self._with_fixes(buffer, self._at(buffer, uri, params.range)):
-                found += actions.actions(finding, source, self._place)
+                found += actions.actions(finding, source, place)
         if params.context.only and _asks(wanted, actions.FIX_ALL) and buffer.path in self.session.known:
             every = await self._with_fixes(buffer, self.session.known[buffer.path].findings)
-            action = actions.fix_all(every, self._place)
+            action = actions.fix_all(every, place)
             found += [action] if action is not None else []
         return found
 
@@ -331,17 +331,23 @@ class Server:
         """Return the texts of files as the editor holds them, those of others as they lie on the disk."""
         return Texts({self.session.shown(path): buffer.data for path, buffer in self._buffers().items()})
 
-    def _place(self, at: Location) -> lsp.Location:
+    def _placing(self) -> Placing:
+        """Return what tells where locations lie in the documents that are open now, and in files on the disk."""
         encoding = _value(self.lsp.workspace.position_encoding)
-        path = self.session.absolute(at.filename)
-        for buffer in self._buffers().values():
-            if buffer.path == path and at.cell in buffer.parts:
+        open_now, texts = self._buffers(), Texts({})
+
+        def place(at: Location) -> lsp.Location:
+            path = self.session.absolute(at.filename)
+            buffer = open_now.get(path)
+            if buffer is not None and at.cell in buffer.parts:
                 uri, lines = buffer.parts[at.cell]
                 return located(uri, lines, at, encoding)
-        if at.cell is not None:  # the cells of a notebook that is not open have no address
-            return lsp.Location(buffers.uri_of(path), lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)))
-        source = Texts({}).source(path)
-        return located(buffers.uri_of(path), split(source.text) if source else [], at, encoding)
+            if at.cell is not None:  # the cells of a notebook that is not open have no address
+                return lsp.Location(buffers.uri_of(path), lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)))
+            source = texts.source(path)
+            return located(buffers.uri_of(path), split(source.text) if source else [], at, encoding)
+
+        return place
 
     def _items(self, path: str) -> dict[str, list[lsp.Diagnostic]]:
         """Return diagnostics by document: the file itself and, of an open notebook, every cell."""
@@ -349,9 +355,10 @@ class Server:
         buffer = self._buffers().get(path)
         uris = [uri for uri, _ in buffer.parts.values()] if buffer is not None else [buffers.uri_of(path)]
         items: dict[str, list[lsp.Diagnostic]] = {uri: [] for uri in uris}
+        place = self._placing()
         for finding in known.findings if known is not None else ():
-            at = self._place(finding.location)
-            shown = diagnostic(finding, self._place)
+            at = place(finding.location)
+            shown = diagnostic(finding, place)
             if finding.location.cell is not None and buffer is None:
                 shown.message = f"cell {finding.location.cell}, line {finding.location.row}: {shown.message}"
             items.setdefault(at.uri, []).append(shown)
@@ -359,11 +366,17 @@ class Server:
 
     def _at(self, buffer: Buffer, uri: str, where: lsp.Range) -> list[Finding]:
         known = self.session.known.get(buffer.path)
-        placed = [(finding, self._place(finding.location)) for finding in (known.findings if known else ())]
+        place = self._placing()
+        placed = [(finding, place(finding.location)) for finding in (known.findings if known else ())]
         return [finding for finding, at in placed if unquote(at.uri) == unquote(uri) and touches(at.range, where)]
 
     def _publish(self, path: str) -> None:
-        for uri, items in self._items(path).items():
+        by_uri = self._items(path)
+        # What was said under another address (a notebook before its cells were open) is taken back.
+        for uri in self._published.get(path, set()) - set(by_uri):
+            self._send(uri, [])
+        self._published[path] = {uri for uri, items in by_uri.items() if items}
+        for uri, items in by_uri.items():
             self._send(uri, items)
 
     def _send(self, uri: str, items: list[lsp.Diagnostic]) -> None:

@@ -40,6 +40,7 @@ def talk(tmp_path: Path, folder: Path) -> Talk:
         settings: dict[str, Any] | None = None,
         encodings: tuple[lsp.PositionEncodingKind, ...] | None = None,
         pulls: bool | None = None,
+        root: Path = folder,
     ) -> AsyncIterator[LanguageClient]:
         env = {**os.environ, "KEXEC_LINT_CACHE_DIR": str(tmp_path / "cache")}
         client = await ClientServerConfig([sys.executable, "-m", "kexec_lint", "server"], server_env=env).start()
@@ -58,7 +59,7 @@ def talk(tmp_path: Path, folder: Path) -> Talk:
             able.workspace.diagnostics = lsp.DiagnosticWorkspaceClientCapabilities(refresh_support=True)
         if encodings:
             able.general = lsp.GeneralClientCapabilities(position_encodings=list(encodings))
-        uri = folder.as_uri()
+        uri = root.as_uri()
         try:
             await client.initialize_session(
                 lsp.InitializeParams(capabilities=able, workspace_folders=[lsp.WorkspaceFolder(uri, "project")])

@@ -222,3 +222,18 @@ async def test_an_excluded_file_stays_silent_and_a_declared_encoding_is_that_of_
         latin = opened(client, folder / "app.py", "# -*- coding: latin-1 -*- é\n" + RACE)
         assert (await until(client, latin, len))[0].range.start == lsp.Position(KERNEL + 1, 6)
         assert codes(await until(client, left_out, lambda found: True)) == []
+
+
+async def test_a_folder_opened_through_a_link_has_one_name_for_a_file(talk, folder: Path, tmp_path: Path):
+    (folder / "closed.py").write_text(RACE)
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    async with talk(root=link) as client:
+        uri = opened(client, link / "closed.py", ORDERED)
+        assert codes(await until(client, uri, lambda found: True)) == []
+        other = opened(client, link / "app.py", RACE)
+        await until(client, other, len)
+        client.text_document_did_save(lsp.DidSaveTextDocumentParams(lsp.TextDocumentIdentifier(uri)))
+        typed(client, other, ORDERED, 2)
+        await until(client, other, lambda found: not found)
+        assert {uri: codes(found) for uri, found in client.diagnostics.items() if found} == {}
