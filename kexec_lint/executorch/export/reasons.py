@@ -30,7 +30,7 @@ class Reasons:
 
     def of(self, node: Any) -> str | None:
         """Return the reason for a node of the lowered graph, None where no partitioner gave one."""
-        return self.nodes.get(node.name) or self.targets.get(target_name(node))
+        return self.nodes.get(node.name) or self.targets.get(target_name(node).lower())
 
 
 def target_name(node: Any) -> str:
@@ -51,7 +51,7 @@ class _Listener(logging.Handler):
         text = record.getMessage()
         match = _VULKAN.match(text) or _CORE_ML.match(text) or _CORE_ML_OVERRIDE.match(text)
         if match:
-            self.reasons.targets[match["target"]] = match["reason"]
+            self.reasons.targets[match["target"].lower()] = match["reason"]  # Core ML says it in lower case
 
 
 @contextmanager
