@@ -73,7 +73,7 @@ def show_devices(device: str | None, output_format: str, no_cache: bool) -> None
 @click.option("--select", multiple=True, callback=_codes, metavar="CODES", help="Only these rules.")
 @click.option("--confidence", type=click.Choice(("certain", "likely", "possible")), help="[likely]")
 @click.option("--assume-out-of-order", is_flag=True, default=None, help="Take unknown queues as out-of-order.")
-@click.option("--deadline", type=click.FloatRange(0.05, 60), default=2.0, metavar="SECONDS", help="[2]")
+@click.option("--deadline", type=click.FloatRange(0.05, 60), default=3.0, metavar="SECONDS", help="[3]")
 @click.option("--output-format", multiple=True, callback=_formats, metavar="FORMAT[:FILE]", help=FORMATS_HELP)
 @click.option("--output-file", metavar="FILE", help="Write the report here instead of standard output.")
 @click.option("--quiet", "-q", is_flag=True, help="Findings only, no summary.")

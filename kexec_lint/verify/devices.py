@@ -13,7 +13,7 @@ from kexec_lint.verify.plan import MemorySpec, Operand, Plan, QueueSpec, Step
 from kexec_lint.verify.process import Lost, Player, label
 from kexec_lint.verify.replay import play
 
-DEADLINE = 1.0
+DEADLINE = 2.0
 _SIZE = 4096
 
 

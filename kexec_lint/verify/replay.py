@@ -23,7 +23,7 @@ from kexec_lint.verify.verdicts import CONFIRMED, HELD_BACK, INCONCLUSIVE, Verdi
 if TYPE_CHECKING:
     from kexec_lint.opencl.analysis import Analysis
 
-DEADLINE = 2.0
+DEADLINE = 3.0
 """Seconds for which the later command may stay back while the earlier one is held."""
 
 BUILD = 60.0

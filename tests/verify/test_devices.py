@@ -18,7 +18,7 @@ from kexec_lint.verify.process import Player
 
 
 def test_pocl_reorders_and_honours_user_events(player: Player, pocl: dict[str, Any]) -> None:
-    ability = devices.examine(pocl, player)
+    ability = devices.examine(pocl, player, 5.0)
     assert ability.accepts_out_of_order
     assert ability.reorders
     assert ability.reorders_across_queues

@@ -62,7 +62,7 @@ def test_bad_example_is_confirmed(rule: Rule, example: Example, player: Player, 
         if isinstance(plan, str):
             assert DEVICE_SECTION.search(rule.body), f"{rule.code}: no plan ({plan}), and the page does not say why"
             continue
-        said = verdict("PoCL", play(plan, pocl, player, 1.0), plan)
+        said = verdict("PoCL", play(plan, pocl, player, 15.0), plan)
         if said.verdict != "confirmed":
             assert DEVICE_SECTION.search(rule.body), f"{rule.code}: {said.reason}"
 
@@ -131,7 +131,7 @@ def run(ctx):
 
 def test_a_kernel_that_does_not_build_is_replaced_and_the_reason_is_shown(player: Player, pocl: dict[str, Any]) -> None:
     plan = plan_for(UNBUILDABLE, "OCL101")
-    said = verdict("PoCL", play(plan, pocl, player, 1.0), plan)
+    said = verdict("PoCL", play(plan, pocl, player, 15.0), plan)
     assert said.verdict == "confirmed"
     assert "missing_function" in said.reason
 
@@ -145,6 +145,6 @@ def test_a_kernel_that_never_ends_costs_one_answer(pocl: dict[str, Any], monkeyp
     monkeypatch.setattr(replay, "BUILD", 3.0)
     plan = plan_for(ENDLESS, "OCL101")
     with Player() as own:
-        said = verdict("PoCL", play(plan, pocl, own, 0.2), plan)
+        said = verdict("PoCL", play(plan, pocl, own, 1.0), plan)
     assert said.verdict in ("confirmed", "inconclusive")
     assert "hangs" in said.reason

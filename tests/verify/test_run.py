@@ -41,7 +41,7 @@ def run(folder: Path, body: str, *options: str, arguments: tuple[str, ...] = ())
     script = folder / "program.py"
     script.write_text(HEAD + body)
     command = [sys.executable, "-m", "kexec_lint", "verify", "run", *options, str(script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder, check=False)
 
 
 def found(folder: Path, body: str, *options: str) -> list[tuple[str, str]]:
@@ -262,7 +262,7 @@ def test_a_gate_makes_the_wrong_order_happen(how: str, tmp_path: Path) -> None:
         "cl.enqueue_copy(b, host, x)\n"
         "a.finish()\n"
     )
-    run(tmp_path, body, how, "--output-format", "json:run.json")
+    run(tmp_path, body, how, "--deadline", "15", "--output-format", "json:run.json")
     (entry,) = json.loads((tmp_path / "run.json").read_text())
     (said,) = entry["verdicts"]
     assert said["verdict"] == "confirmed"
@@ -279,7 +279,7 @@ def test_a_gate_never_stops_the_program(tmp_path: Path) -> None:
         "q.finish()\n"
         "raise SystemExit(3)\n"
     )
-    result = run(tmp_path, body, "--gate", "--output-format", "json:run.json")
+    result = run(tmp_path, body, "--gate", "--deadline", "15", "--output-format", "json:run.json")
     assert result.returncode == 3
     entries = json.loads((tmp_path / "run.json").read_text())
     assert entries
