@@ -50,6 +50,15 @@ def event_of(tree: Tree, call: cst.Call, taken: set[str], mapped: bool = False) 
     return None
 
 
+def kept_in(tree: Tree, call: cst.Call, before: cst.CSTNode) -> Captured | None:
+    """Return the variable that holds the event of a call on another path, if it has a value on every path."""
+    holder = tree.parent(call)
+    if not isinstance(holder, cst.Assign) or not isinstance(holder.targets[0].target, cst.Name):
+        return None
+    variable = holder.targets[0].target.value
+    return Captured(variable) if tree.bound(variable, before) else None
+
+
 def list_of(tree: Tree, call: cst.Call) -> Captured | None:
     """Return the list to which the event that a call returns is appended."""
     holder = tree.parent(call)

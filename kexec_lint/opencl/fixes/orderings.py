@@ -64,6 +64,8 @@ def _named(case: Case, call: cst.Call) -> Iterator[Named]:
                 found = capture.list_of(case.tree, producer)
             elif case.tree.precedes(producer, call):
                 found = capture.event_of(case.tree, producer, taken, mapped=command.kind == "map")
+            else:
+                found = capture.kept_in(case.tree, producer, call)
             if found is not None:
                 events[found.text] = None
                 changes += found.changes

@@ -141,6 +141,18 @@ class Tree:
         """Every name that the file mentions."""
         return frozenset(node.value for node in self._positions if isinstance(node, cst.Name))
 
+    def bound(self, name: str, before: cst.CSTNode) -> bool:
+        """Return whether a variable has been assigned by whoever gets to a node."""
+        function = self.function(before)
+        return any(
+            isinstance(node, cst.AssignTarget)
+            and isinstance(node.target, cst.Name)
+            and node.target.value == name
+            and self.function(node) is function
+            and self.precedes(node, before)
+            for node in self._positions
+        )
+
     def reads(self, name: str, function: cst.CSTNode) -> bool:
         """Return whether a function uses a variable for more than to be assigned."""
         for node in self._positions:

@@ -384,6 +384,20 @@ print(host.sum())
 done.wait()
 """,
     ),
+    "a variable that holds one event or another": (
+        """
+last = prg.fill(queue, (n,), None, x)
+for _ in range(n):
+    last = prg.twice(queue, (n,), None, x, wait_for=[last])
+prg.add(queue, (n,), None, x, y, z).wait()
+""",
+        """
+last = prg.fill(queue, (n,), None, x)
+for _ in range(n):
+    last = prg.twice(queue, (n,), None, x, wait_for=[last])
+prg.add(queue, (n,), None, x, y, z, wait_for=[last]).wait()
+""",
+    ),
     "an Array's events": (
         """
 a = cl_array.to_device(queue, host) + 1
