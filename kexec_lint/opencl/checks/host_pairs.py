@@ -34,8 +34,8 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
             "make the allocator with queue=, or finish the queue before the last reference goes",
             (),
         )
-    if later.kind == "release" and memory.root.kind == "host":
-        return _host_lifetime(later, earlier, memory, line)
+    if later.kind == "release" and later.memory is not None and later.memory.root.kind == "host":
+        return _host_lifetime(later, earlier, later.memory, line)
     if later.kind == "release":
         return (
             "OCL209",

@@ -262,6 +262,34 @@ void f(cl_command_queue q, cl_mem b, size_t n, cl_event other) {
     free(x); // expect: OCL203
     clWaitForEvents(1, &other);
 }
+// bad a struct on the heap
+struct conf { int steps; };
+void f(cl_command_queue q, cl_mem b) {
+    struct conf *c = (struct conf *)malloc(sizeof(struct conf));
+    c->steps = 1;
+    clEnqueueWriteBuffer(q, b, CL_FALSE, 0, sizeof(struct conf), c, 0, NULL, NULL);
+    free(c); // expect: OCL203
+    clFinish(q);
+}
+// bad the memory behind a buffer
+void f(cl_command_queue q, HERE) {
+    float *h = (float *)malloc(n);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, n, h, NULL);
+    clSetKernelArg(k, 0, sizeof(cl_mem), &b);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    free(h); // expect: OCL203
+    clFinish(q);
+}
+// good the memory behind a buffer, after the kernel
+void f(cl_command_queue q, HERE) {
+    float *h = (float *)malloc(n);
+    cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, n, h, NULL);
+    clSetKernelArg(k, 0, sizeof(cl_mem), &b);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    clFinish(q);
+    clReleaseMemObject(b);
+    free(h);
+}
 // good finished before
 void f(cl_command_queue q, cl_mem b) {
     int value = 1;

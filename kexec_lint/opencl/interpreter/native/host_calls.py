@@ -214,6 +214,8 @@ def free(m: Machine, value: AbstractValue, span: p.Span, what: str) -> None:
         return
     if isinstance(value, pointers.Address):
         value = pointers.load(m, value, span)
+    if isinstance(value, Object) and isinstance(value.state.get("#host"), Object):
+        value = value.state["#host"]  # a struct that a command uses as host memory
     memory = host.memory(m, value)
     if memory is None or m.scratch:
         return

@@ -247,6 +247,8 @@ def member(m: Machine, base: AbstractValue, name: str, span: p.Span) -> Abstract
         if not state:
             host.read(m, base, span, "a member")
     if isinstance(base, Object) and base.kind == "instance":
+        if isinstance(base.state.get("#host"), Object):
+            host.read(m, base.state["#host"], span, "a member")
         found = base.state.get(name)
         if found is None:
             return _default_member(m, base, name, span)
@@ -289,6 +291,8 @@ def set_member(m: Machine, base: AbstractValue, name: str, value: AbstractValue,
         base = element(m, base, Known(0), span)
     if isinstance(base, Unknown) and host.is_host(m, base):
         host.write(m, base, span, "an assignment to a member")
+    if isinstance(base, Object) and isinstance(base.state.get("#host"), Object):
+        host.write(m, base.state["#host"], span, "an assignment to a member")
     state = m.state_of(base)
     if state is not None:
         old = state.get(name)

@@ -319,10 +319,11 @@ def _release(
 
 def _dies(m: Machine, value: Object, result: AbstractValue, span: p.Span) -> None:
     memory: g.Memory = value.model
-    if m.scratch or id(memory.root) not in m.users or lifetimes.leads_to(m, [result], value):
+    used = [one for one in (memory, memory.host_pointer) if one is not None and id(one.root) in m.users]
+    if m.scratch or not used or lifetimes.leads_to(m, [result], value):
         return
     point = m.point("release", span, what="scope", memory=memory)
-    point.accesses.append(g.Access(memory, False, True, role="scope"))
+    point.accesses.extend(g.Access(one, False, True, role="scope") for one in used)
 
 
 def _destroy(m: Machine, value: Object, span: p.Span) -> None:
