@@ -133,7 +133,7 @@ def test_compare_finds_the_substitution_down_to_the_node() -> None:
         ("aten_gelu_default", "approximate='tanh'")
     ]
     assert (first["partition"], first["partitions"]) == (2, 2)
-    assert first["nodes"][0]["source"].endswith("models.py:22")
+    assert first["nodes"][0]["source"].endswith("models.py:21")
     assert 1e-5 < first["alone"]["absolute"] < 1e-3
     assert [entry["node"] for entry in method["undelegated_to_delegated"]] == ["aten_gelu_default", None]
     outside = [step["node"] for step in method["steps"] if step["worst"]["excess"] > 0]
