@@ -43,8 +43,8 @@ def offer(findings: Sequence[Finding], request: Request, data: Callable[[str], b
     start = os.getcwd()
     roots = [os.path.abspath(path) for path in request.paths if os.path.isdir(path)]
     tree = Tree(start, roots)
-    for path, content in request.buffers:
-        tree.overlay(path, content)
+    for path, unsaved in request.buffers:
+        tree.overlay(path, unsaved)
     if request.stdin is not None:
         tree.overlay(os.path.abspath(request.stdin[0]), request.stdin[1])
     by_file: dict[str, list[Finding]] = defaultdict(list)

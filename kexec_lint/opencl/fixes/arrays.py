@@ -25,7 +25,9 @@ def events_of_array(case: Case) -> Iterator[Candidate]:
         return
     every = _arrays(case.tree, call)
     for arrays in (*([array] for array in every), every if len(every) > 1 else []):
-        changes = arrays and calls.wait_for(case.tree, call, [f"*{array}.events" for array in arrays])
+        changes = arrays and calls.wait_for(
+            case.tree, call, [f"*{array}.events" for array in arrays], case.launches(call)
+        )
         if changes:
             names = " and ".join(f"`{array}.events`" for array in arrays)
             yield Candidate(f"Wait for {names}", tuple(changes), first=True)

@@ -93,17 +93,25 @@ def remove_argument(tree: Tree, call: cst.Call, arg: cst.Arg) -> list[Change] | 
     return None if "#" in tree.text[start:end] else [Change(start, end, "")]
 
 
-def wait_for(tree: Tree, call: cst.Call, events: list[str]) -> list[Change] | None:
+def wait_for(tree: Tree, call: cst.Call, events: list[str], launch: bool = False) -> list[Change] | None:
     """Put events into the wait list of a call; one that starts with `*` stands for a list of them.
 
-    None if the call is known to take no wait list, or may get one that cannot be seen.
+    `launch`: a kernel is called, whose name means nothing. None if the call is known to take no wait list, or may get
+    one that cannot be seen.
     """
-    known = models(call)
+    own = tree.parameters(called(call), isinstance(call.func, cst.Attribute))
+    known = [] if launch or own else models(call)
     if known and not any(model.wait in model.params or model.does == "generated" for model in known):
         return None
     if any(arg.star == "**" for arg in call.args):
         return None
-    present = argument(call, "wait_for")
+    if launch or own:
+        positional = [arg for arg in call.args if arg.keyword is None]
+        present = next((arg for arg in call.args if arg.keyword and arg.keyword.value == "wait_for"), None)
+        if present is None and "wait_for" in own and own.index("wait_for") < len(positional):
+            present = positional[own.index("wait_for")]
+    else:
+        present = argument(call, "wait_for")
     if present is None:
         return add_keyword(tree, call, f"wait_for={_list(events)}")
     return widen(tree, present.value, events)
@@ -131,6 +139,8 @@ def widen(tree: Tree, value: cst.BaseExpression, events: list[str]) -> list[Chan
             return [Change(end, end, terms)]
         case cst.Name() | cst.Attribute() | cst.Subscript() | cst.Call():
             # What stands there may be None, a tuple or the list of somebody else: it is not changed, but copied.
+            if lists and _is_list(tree, value):
+                return [Change(end, end, terms)]
             text = tree.source(value)
             more = ", ".join(events)
             whole = f"[*{text}, {more}]" if _is_list(tree, value) else f"[*({text} or ()), {more}]"

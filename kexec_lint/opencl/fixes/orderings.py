@@ -21,7 +21,7 @@ def wait_list(case: Case) -> Iterator[Candidate]:
     if not isinstance(call, cst.Call) or not isinstance(case.later, g.Command):
         return
     for named in _named(case, call):
-        widened = calls.wait_for(case.tree, call, named.events)
+        widened = calls.wait_for(case.tree, call, named.events, case.launches(call))
         if widened is None:
             continue
         changes = (*named.changes, *widened)

@@ -11,6 +11,7 @@ from kexec_lint.findings import Confidence
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.confidence import judge
 from kexec_lint.opencl.checks.evidence import Evidence, place
+from kexec_lint.opencl.fixes.calls import called
 from kexec_lint.opencl.fixes.tree import Line, Tree
 from kexec_lint.opencl.program import Span
 
@@ -39,6 +40,12 @@ class Case:
         """Return the call that enqueues a node, or the call of the helper that does."""
         span = self.span_of(node)
         return self.tree.call_at(span) if span is not None else None
+
+    def launches(self, call: cst.Call) -> bool:
+        """Return whether a call is that of the kernel itself, whatever the kernel's name."""
+        later = self.later
+        is_kernel = isinstance(later, g.Command) and later.kind == "kernel" and later.site[-1].path == self.path
+        return is_kernel and self.tree.call_at(later.site[-1].span) is call and not called(call).startswith("enqueue")
 
     @cached_property
     def earlier(self) -> list[g.Command]:

@@ -141,6 +141,14 @@ class Tree:
         """Every name that the file mentions."""
         return frozenset(node.value for node in self._positions if isinstance(node, cst.Name))
 
+    def parameters(self, name: str, method: bool) -> tuple[str, ...]:
+        """Return the parameters, without a method's `self`, of the function of this name that the file defines."""
+        for node in self._positions:
+            if isinstance(node, cst.FunctionDef) and node.name.value == name:
+                names = tuple(param.name.value for param in node.params.params)
+                return names[1:] if method and names[:1] in (("self",), ("cls",)) else names
+        return ()
+
     def bound(self, name: str, before: cst.CSTNode) -> bool:
         """Return whether a variable has been assigned by whoever gets to a node."""
         function = self.function(before)

@@ -206,6 +206,16 @@ prg.add(queue, (n,), None, x, y, z, wait_for=[b] + [] + [a]).wait()
 a.wait()
 """,
     ),
+    "a kernel that is called as a method of Array is": (
+        """
+prg.twice(queue, (n,), None, x)
+prg.fill(queue, (n,), None, x).wait()
+""",
+        """
+twice_done = prg.twice(queue, (n,), None, x)
+prg.fill(queue, (n,), None, x, wait_for=[twice_done]).wait()
+""",
+    ),
     "None as the list": (
         """
 prg.fill(queue, (n,), None, x)
