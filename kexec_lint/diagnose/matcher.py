@@ -62,6 +62,7 @@ class _Text:
         self._starts = [0]
         for line in lines:
             self._starts.append(self._starts[-1] + len(line.text) + 1)
+        self._spoken: dict[tuple[str, int], bool] = {}
         self._trigrams = set(zip(self.blob, self.blob[1:], self.blob[2:], strict=False))
 
     def holding(self, literals: Sequence[str]) -> Iterator[int]:
@@ -86,8 +87,11 @@ class _Text:
 
     def spoken(self, pattern: str, index: int) -> bool:
         """Return whether `pattern` matches on a line or within `NEAR` lines of it."""
-        search = _compiled(pattern).search
-        return any(search(line.text) for line in self.lines[max(0, index - NEAR) : index + NEAR + 1])
+        if (pattern, index) not in self._spoken:
+            search = _compiled(pattern).search
+            near = self.lines[max(0, index - NEAR) : index + NEAR + 1]
+            self._spoken[pattern, index] = any(search(line.text) for line in near)
+        return self._spoken[pattern, index]
 
 
 def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:

@@ -196,6 +196,15 @@ def test_executorch_codes_in_every_common_spelling(knowledge: Knowledge) -> None
         "all 312 tests passed, 0 failed, 0 errors",
         "  0%|          | 0/6 [00:00<?, ?it/s]",
         "Created TensorFlow Lite delegate for GPU.",
+        "-- Performing Test CXX_HAS_AVX512 - Failed",
+        "Using device: cpu, GPU not needed",
+        "clCreateContextFromType(NULL, CL_DEVICE_TYPE_CPU)  No devices found in platform",
+        "I1118 11:42:18.382000 1262964 torch/fx/experimental/symbolic_shapes.py:6097] [0/0] create_symbol s0 = 4",
+        "The input must be divisible by 8 for tensor cores",
+        "using shared memory /dev/shm/psm_1234",
+        "[opencl_init] opencl library 'libOpenCL' found on your system and loaded",
+        "libcudart.so.12 => /usr/local/cuda/lib64/libcudart.so.12",
+        "torch.compile took 12.3 s, 3 graph breaks",
     ],
 )
 def test_what_reports_nothing_is_left_alone(knowledge: Knowledge, text: str) -> None:

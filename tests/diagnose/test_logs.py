@@ -104,6 +104,15 @@ def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -
             "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed\n",
             [("kfd-open-failed", True), ("hsa-out-of-resources", False)],
         ),
+        (  # a wrapper's message stands before the one it wraps
+            "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+            "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n",
+            [("extension-compile", True), ("compile-failed", False)],
+        ),
+        (  # a debugger that may not attach is not what failed
+            "CUDA error: out of memory\nptrace: Operation not permitted.\n",
+            [("cuda-oom", True), ("debugger-denied", True)],
+        ),
         (  # two that have nothing to do with each other stay apart
             "RuntimeError: Missing out variants: {'aten::alias'}\n"
             "RuntimeError: clBuildProgram failed: BUILD_PROGRAM_FAILURE\n",
