@@ -97,7 +97,7 @@ def array_of(value: AbstractValue) -> AbstractValue | None:
         owner: AbstractValue = value.key[1]
         return owner
     if isinstance(value, Object) and value.kind == "memory" and value.model.kind == "array":
-        return objects.token(value)
+        return objects.token(value.state.get("array", value))
     return None
 
 
