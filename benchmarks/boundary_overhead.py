@@ -62,9 +62,7 @@ def measure(line: list[str]) -> tuple[float, float]:
     group = make_group()
     wrapped = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *line] if group else line
     start = time.perf_counter()
-    subprocess.run(
-        wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL
-    )
+    subprocess.run(wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     wall = time.perf_counter() - start
     if group is None:
         return wall, float("nan")
@@ -77,9 +75,7 @@ def measure(line: list[str]) -> tuple[float, float]:
 def main() -> None:
     """Measure; print one line a way: median wall-clock and processor time, each with its ratio to the command."""
     arguments = sys.argv[1:]
-    command = (
-        arguments[arguments.index("--") + 1 :] if "--" in arguments else [sys.executable, "-c", "import torch"]
-    )
+    command = arguments[arguments.index("--") + 1 :] if "--" in arguments else [sys.executable, "-c", "import torch"]
     rounds = int(arguments[0]) if arguments and arguments[0].isdigit() else 3
     with tempfile.TemporaryDirectory() as folder:
         lines = ways(command, os.path.join(folder, "log"))

@@ -60,9 +60,7 @@ class Found:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these projects")
-    parser.add_argument(
-        "--into", type=Path, default=HERE / ".corpus", metavar="DIR", help="where the projects lie"
-    )
+    parser.add_argument("--into", type=Path, default=HERE / ".corpus", metavar="DIR", help="where the projects lie")
     parser.add_argument("--output", type=Path, default=HERE / ".corpus" / "findings.json", metavar="FILE")
     options = parser.parse_args()
     pins = [Pin(**one) for one in tomllib.loads((HERE / "corpus.toml").read_text(encoding="utf-8"))["project"]]
@@ -87,9 +85,7 @@ def main() -> int:
         found += findings
         print(f"{pin.name} {pin.version}: {len(findings)} findings, {time.perf_counter() - start:.1f} s")
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(
-        json.dumps([asdict(one) for one in sorted(found)], indent=1) + "\n", encoding="utf-8"
-    )
+    options.output.write_text(json.dumps([asdict(one) for one in sorted(found)], indent=1) + "\n", encoding="utf-8")
     differs = compare(found, {pin.name for pin in pins} - set(failed))
     return 2 if failed else int(differs)
 

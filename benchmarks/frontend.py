@@ -35,9 +35,7 @@ def main(trees: list[str]) -> None:
         cst = timed(lambda source: libcst.parse_module(source.text), sources)
         print(f"{tree}: {len(sources)} files, {lines} lines")
         for name, seconds in [("ast.parse", parse), ("lower", lazy), ("lower, all bodies", full), ("libcst", cst)]:
-            print(
-                f"  {name:18} {seconds:7.2f} s  {lines / seconds:9.0f} lines/s  {seconds / parse:5.2f} x ast.parse"
-            )
+            print(f"  {name:18} {seconds:7.2f} s  {lines / seconds:9.0f} lines/s  {seconds / parse:5.2f} x ast.parse")
         for source in sources:
             try:
                 enter(lower(source).body)

@@ -114,9 +114,7 @@ def read(path: str, text: str, project: Project, assume: bool) -> Reading:
     reading = Reading(Counter(), set(), analysis.graphs)
     for finding in findings(analysis, source, options):
         rows = {finding.location.row}
-        rows |= {
-            r.location.row for r in finding.related if r.location.filename == path and "enqueued" in r.message
-        }
+        rows |= {r.location.row for r in finding.related if r.location.filename == path and "enqueued" in r.message}
         if finding.confidence.value == "possible":
             reading.possible |= rows
         else:
@@ -138,9 +136,7 @@ def explain(reading: Reading, mutant: Mutant) -> str:
         for command in graph.commands
         if mutant.row <= command.site[-1].span.row <= mutant.end_row
         for earlier in graph.commands[: graph.commands.index(command)]
-        if not {id(a.memory.root) for a in command.accesses}.isdisjoint(
-            id(a.memory.root) for a in earlier.accesses
-        )
+        if not {id(a.memory.root) for a in command.accesses}.isdisjoint(id(a.memory.root) for a in earlier.accesses)
     ]
     if not _is_command(reading, mutant):
         return HANDED_ON

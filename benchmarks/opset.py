@@ -14,13 +14,9 @@ from pathlib import Path
 
 DATA = Path(__file__).parent.parent / "tests" / "executorch" / "data"
 READ = (
-    "from kexec_lint.executorch import program\n"
-    "program.read('m', open('cnn_xnnpack.pte', 'rb').read()).kernel_keys\n"
+    "from kexec_lint.executorch import program\nprogram.read('m', open('cnn_xnnpack.pte', 'rb').read()).kernel_keys\n"
 )
-ASK = (
-    "from executorch.runtime import Runtime\n"
-    "Runtime.get().load_program('cnn_xnnpack.pte').load_method('forward')\n"
-)
+ASK = "from executorch.runtime import Runtime\nRuntime.get().load_program('cnn_xnnpack.pte').load_method('forward')\n"
 CHECK = ["-m", "kexec_lint", "opset", "check", "cnn_xnnpack.pte", "--build", "cnn_xnnpack.yaml"]
 
 

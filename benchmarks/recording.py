@@ -86,9 +86,7 @@ def main() -> None:
             one, two = statistics.median(plain), statistics.median(recorded)
             count = int(arguments[0])
             more = (two - one) / count * 1e6
-            print(
-                f"{what}: plain {one / count * 1e6:.1f} µs a launch, recorded {more:+.1f} µs, {two / one:.2f} times"
-            )
+            print(f"{what}: plain {one / count * 1e6:.1f} µs a launch, recorded {more:+.1f} µs, {two / one:.2f} times")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def commands(trees: list[str], jobs: int, caches: str) -> dict[str, list[str]]:
     for name, rest in (("flake8", ["--isolated", f"--jobs={jobs}"]), ("fixit", ["lint"])):
         path = shutil.which(name)
         if path:
-            found[name] = [path, *rest[:1] if name == "fixit" else rest, *trees]
+            found[name] = [path, *rest, *trees]
     return found
 
 

@@ -125,9 +125,7 @@ def drm_tables(uapi: Path, release: str, xe: Path | None) -> None:
                 core
                 if driver == "drm"
                 else [
-                    n
-                    for n in macros(header, r"DRM_IOCTL_\w+")
-                    if n not in core and not n.startswith("DRM_IOCTL_DEF")
+                    n for n in macros(header, r"DRM_IOCTL_\w+") if n not in core and not n.startswith("DRM_IOCTL_DEF")
                 ]
             )
             values = evaluate([f'"{header}"'], wanted, options)

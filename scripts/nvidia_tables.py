@@ -123,9 +123,7 @@ def main() -> None:
     rows = [[n, "both", 0x46, v, None, classify(n)] for n, v in rm.items()]
     write("nvidia", r"(?:^|/)dev/nvidia(?:ctl|\d+)$", f"{newest}, nv_escape.h, nv-ioctl-numbers.h", {}, rows)
     rows = [[n, "none", v >> 8 & 0xFF, v & 0xFF, v >> 16, classify(n)] for n, v in uvm.items()]
-    write(
-        "nvidia-uvm", r"(?:^|/)dev/nvidia-uvm(?:-tools)?$", f"{newest}, uvm_ioctl.h, uvm_linux_ioctl.h", {}, rows
-    )
+    write("nvidia-uvm", r"(?:^|/)dev/nvidia-uvm(?:-tools)?$", f"{newest}, uvm_ioctl.h, uvm_linux_ioctl.h", {}, rows)
     current: dict[tuple[str, str, int | None], int | None] = {}
     table: list[list[object]] = []
     for root in roots:

@@ -95,9 +95,7 @@ def _draw(graph: g.EnqueueGraph) -> str:
         touches = ", ".join(f"{a.memory.name}:{a.reads}/{a.writes}" for a in node.accesses)
         if isinstance(node, g.Command):
             assert node.queue is not None
-            what = (
-                f"{node.kind} {node.what} on {node.queue.name} ({node.queue.order.value}), list {node.wait_list}"
-            )
+            what = f"{node.kind} {node.what} on {node.queue.name} ({node.queue.order.value}), list {node.wait_list}"
         else:
             what = f"host {getattr(node, 'kind', '')} {getattr(node, 'what', '')}"
         lines.append(f"  {node.index} {what} [{touches}] after {before} under {sorted(node.guard)}")

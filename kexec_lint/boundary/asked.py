@@ -211,9 +211,7 @@ def _drivers_of(items: Iterable[Asked], told: str | None, libraries: Counter[str
     votes: Counter[str] = Counter()
     for requests in {i.requests for i in items}:
         own = {
-            r.driver
-            for r in requests
-            if r.driver != "drm" and FIRST_DRIVER <= (r.nr or FIRST_DRIVER) <= LAST_DRIVER
+            r.driver for r in requests if r.driver != "drm" and FIRST_DRIVER <= (r.nr or FIRST_DRIVER) <= LAST_DRIVER
         }
         votes.update(own)
     if told is not None and told in votes:

@@ -35,9 +35,7 @@ PERF_EVENTS = "ioctl,openat,close,dup,dup2,dup3,write,exit_group,clone,clone3"
 def program(nvstatus: bool) -> str:
     """Return the bpftrace program, with the reading of NvStatus if asked for."""
     text = (files("kexec_lint.boundary") / "data" / "trace.bt").read_text(encoding="utf-8")
-    old = Path(
-        "/sys/kernel/tracing/events/syscalls/sys_enter_open"
-    ).exists()  # newer architectures have openat alone
+    old = Path("/sys/kernel/tracing/events/syscalls/sys_enter_open").exists()  # newer architectures have openat alone
     for word, probe in (("OPENS", "sys_enter_open"), ("OPENED", "sys_exit_open")):
         text = text.replace(f" {word} /", f", tracepoint:syscalls:{probe} /" if old else " /")
     if not nvstatus:
@@ -65,9 +63,7 @@ def run_bpftrace(command: Sequence[str], nvstatus: bool) -> Outcome:
     executable(command)
     tool = next((t for t in ("bpftrace", "perf") if shutil.which(t)), None)
     if tool is None:
-        raise Unable(
-            "--bpf needs bpftrace (package `bpftrace`) or perf (package `linux-perf`); neither is installed"
-        )
+        raise Unable("--bpf needs bpftrace (package `bpftrace`) or perf (package `linux-perf`); neither is installed")
     if tool == "perf" and nvstatus:
         raise Unable("--bpf --nvstatus needs bpftrace: perf cannot read argument structs")
     with tempfile.TemporaryDirectory(prefix="kexec-bpf-") as name:
@@ -79,9 +75,7 @@ def run_bpftrace(command: Sequence[str], nvstatus: bool) -> Outcome:
         record = folder / "record"
         try:
             tracer = (
-                _attach_bpftrace(child.pid, record, nvstatus)
-                if tool == "bpftrace"
-                else _attach_perf(child.pid, record)
+                _attach_bpftrace(child.pid, record, nvstatus) if tool == "bpftrace" else _attach_perf(child.pid, record)
             )
         except Unable:
             child.kill()

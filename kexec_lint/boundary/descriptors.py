@@ -130,11 +130,7 @@ class Descriptors:
 
     def _receive(self, call: Call, numbers: list[str]) -> None:
         # Only one message under way, and of that size: then it is this one. Else the path stays unknown.
-        sent = (
-            self._in_flight.pop()
-            if len(self._in_flight) == 1 and len(self._in_flight[0]) == len(numbers)
-            else None
-        )
+        sent = self._in_flight.pop() if len(self._in_flight) == 1 and len(self._in_flight[0]) == len(numbers) else None
         for place, text in enumerate(numbers):
             number, path = descriptor_of(text)
             if number is None:

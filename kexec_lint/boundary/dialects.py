@@ -16,9 +16,7 @@ PERF = re.compile(
     r"(?:(?P<comm>\S[^/]*)/(?P<tid>\d{1,10})\s+)?(?P<body>.*)$"
 )
 CONTINUED = re.compile(r"\.\.\. \[continued\]: ([a-z_0-9]+)\(\)\)?")
-TRUSS = re.compile(
-    r"(?:\s*(?P<tid>\d{1,10}):\s+)?(?:(?P<time>\d{1,12}\.\d{1,9})\s+)?(?P<body>[a-z_][a-z0-9_]*\(.*)$"
-)
+TRUSS = re.compile(r"(?:\s*(?P<tid>\d{1,10}):\s+)?(?:(?P<time>\d{1,12}\.\d{1,9})\s+)?(?P<body>[a-z_][a-z0-9_]*\(.*)$")
 TRUSS_ERROR = re.compile(r"\s*(?:=\s*-1\s+)?ERR#(\d{1,5})\s+'([^']*)'\s*$")
 GVISOR = re.compile(
     r".*strace\.go:\d+\]\s+\[\s*(?P<pid>\d{1,10})(?::\s*(?P<tid>\d{1,10}))?\]\s+\S+\s+(?P<way>[EX])\s+(?P<body>[a-z_][a-z0-9_]*\(.*)$"
@@ -121,9 +119,7 @@ def parser_for(sample: list[str]) -> Parser:
     votes: dict[Parser, int] = {
         parse_gvisor: sum(1 for s in sample if GVISOR.match(s)),
         parse_perf: sum(1 for s in sample if PERF.match(s)),
-        parse_truss: sum(
-            1 for s in sample if "ERR#" in s or re.search(r"\{ IOR?W? 0x|\) = -?\d+ \(0x[0-9a-f]+\)$", s)
-        ),
+        parse_truss: sum(1 for s in sample if "ERR#" in s or re.search(r"\{ IOR?W? 0x|\) = -?\d+ \(0x[0-9a-f]+\)$", s)),
     }
     best = max(votes, key=lambda p: votes[p])
     return best if votes[best] else partial(strace.parse)

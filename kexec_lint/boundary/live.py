@@ -57,9 +57,7 @@ def find_strace(seccomp: bool = True) -> tuple[str, bool]:
     """
     found = shutil.which("strace")
     if found is None:
-        raise Unable(
-            "strace is not installed: install the package `strace`, or use --nvstatus or --bpf without it"
-        )
+        raise Unable("strace is not installed: install the package `strace`, or use --nvstatus or --bpf without it")
     for filtered in (True, False) if seccomp else (False,):
         test = [
             found,

@@ -221,9 +221,7 @@ def errnos_of(text: str, cut: bool = False) -> frozenset[str]:
     found = {n for n in NAMED.findall(text) if n in ERRNO_KINDS}
     found |= {name for name, words in ERRNO_WORDS.items() if words in low}
     if cut:
-        found |= {
-            e for e, words in ERRNO_WORDS.items() if any(low.endswith(words[:n]) for n in range(9, len(words)))
-        }
+        found |= {e for e, words in ERRNO_WORDS.items() if any(low.endswith(words[:n]) for n in range(9, len(words)))}
     numbers = {int(n) for n in NUMBERED.findall(text)}
     found |= {name for name, number in ERRNO_NUMBERS.items() if number in numbers and number > 1}
     return frozenset(found)
@@ -250,9 +248,7 @@ def is_failure(text: str) -> bool:
     )
 
 
-SAYS_FAILURE = frozenset(
-    ["memory", "nodevice", "lost", "io", "fault", "unsupported", "unknown", "files", "descriptor"]
-)
+SAYS_FAILURE = frozenset(["memory", "nodevice", "lost", "io", "fault", "unsupported", "unknown", "files", "descriptor"])
 """Kinds whose words alone make a line a failure; a timeout or a permission is also spoken of in peace."""
 
 

@@ -197,9 +197,7 @@ def _unlisted(name: str) -> tuple[Request, ...]:
             return (Request(name, driver, 3, 0, 0, None, kind_by_name(name)),)
     if name.startswith("DRM_IOCTL_"):
         word = name.split("_")[2].lower()
-        return (
-            Request(name, word if word in tables().by_driver else "drm", 3, DRM_TYPE, 0, None, kind_by_name(name)),
-        )
+        return (Request(name, word if word in tables().by_driver else "drm", 3, DRM_TYPE, 0, None, kind_by_name(name)),)
     return ()
 
 

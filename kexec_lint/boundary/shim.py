@@ -40,9 +40,7 @@ def compile_shim(folder: Path) -> Path:
     Raises:
         Unable: no C compiler, or it failed.
     """
-    compiler = next(
-        (c for c in (os.environ.get("CC"), "cc", "gcc", "clang") if c and shutil.which(c.split()[0])), None
-    )
+    compiler = next((c for c in (os.environ.get("CC"), "cc", "gcc", "clang") if c and shutil.which(c.split()[0])), None)
     if compiler is None:
         raise Unable("--nvstatus compiles a small C file and found no compiler: install gcc or clang, or set CC")
     source, library = folder / "shim.c", folder / "shim.so"

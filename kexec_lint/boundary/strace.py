@@ -209,9 +209,7 @@ def _unfinished(start: tuple[str, Head, int], file: str) -> Iterator[Call]:
         yield call
 
 
-BROKEN_WRITE = re.compile(
-    r'write\((?P<fd>[^,]*), (?P<text>"(?:[^"\\]|\\.)*")(?P<more>\.\.\.)?, (?P<rest>\d.*)$', re.S
-)
+BROKEN_WRITE = re.compile(r'write\((?P<fd>[^,]*), (?P<text>"(?:[^"\\]|\\.)*")(?P<more>\.\.\.)?, (?P<rest>\d.*)$', re.S)
 
 
 def _written(text: str, head: Head, file: str, line: int) -> Iterator[Call]:

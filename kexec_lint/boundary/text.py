@@ -114,11 +114,7 @@ def under(stack: tuple[str, ...]) -> str:
     for frame in stack:
         path, _, rest = frame.rpartition("(") if "(" in frame else (frame, "", "")
         library, symbol = path.rpartition("/")[2], rest.split("+0x", 1)[0].rstrip(")")
-        if (
-            symbol
-            and symbol not in WRAPPERS
-            and not library.startswith(("libc.so", "libc-", "ld-linux", "libpthread"))
-        ):
+        if symbol and symbol not in WRAPPERS and not library.startswith(("libc.so", "libc-", "ld-linux", "libpthread")):
             names.append(f"{symbol} ({library})")
     return f", under {' ← '.join(names[:3])}" if names else ""
 
@@ -170,9 +166,7 @@ def summary(report: Report) -> Iterator[str]:
     nodes = sorted({a.path.split("<", 1)[0] for a in report.asked if a.path})
     calls = f"{len(report.asked)} driver call{'s' * (len(report.asked) != 1)}"
     on = f" on {', '.join(nodes[:6])}" + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "") if nodes else ""
-    shown = ", ".join(
-        f"{counts[v.value]} {v.value}" for v in Verdict if v is not Verdict.PROBE and v.value in counts
-    )
+    shown = ", ".join(f"{counts[v.value]} {v.value}" for v in Verdict if v is not Verdict.PROBE and v.value in counts)
     if not report.asked:
         yield "No driver call in this log: no GPU driver was asked for anything, or the trace left such calls out."
     elif shown:

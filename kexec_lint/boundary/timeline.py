@@ -83,9 +83,7 @@ def page(report: Report) -> str:
     """Return the timeline as one HTML page: a lane a thread, a bar a driver call, a mark a message of failure."""
     clock = _Clock(report)
     messages = list(failures(said(report.trace)))
-    ends = [clock.of(a) + (a.call.duration or 0) for a in report.asked] + [
-        clock.at(m.index, m.time) for m in messages
-    ]
+    ends = [clock.of(a) + (a.call.duration or 0) for a in report.asked] + [clock.at(m.index, m.time) for m in messages]
     span = max([e for e in ends if e >= 0], default=0.0) or 1.0
     lanes = list(dict.fromkeys([a.call.tid for a in report.asked] + [m.tid for m in messages]))
     place = {tid: 30 + n * LANE for n, tid in enumerate(lanes)}

@@ -173,9 +173,7 @@ def _settle(item: Asked, tied: tuple[int, Said] | None, end: Exit | None, spoke:
         if score == 1:
             theirs = in_words(kinds_of(message.text)) or " or ".join(sorted(errnos_of(message.text, message.cut)))
             ours = in_words(expected_kinds(item)) or item.call.errno or "something else"
-            return Refusal(
-                item, Verdict.RELABELLED, f"the message speaks of {theirs}, the driver of {ours}", message
-            )
+            return Refusal(item, Verdict.RELABELLED, f"the message speaks of {theirs}, the driver of {ours}", message)
         because = HOW[score] + ("; the trace cut it short (strace -s)" if message.cut and score == 2 else "")
         return Refusal(item, Verdict.REPORTED, because, message)
     if end is None:
@@ -222,7 +220,5 @@ def _blind(items: list[Asked], settled: list[Refusal], errors: list[Said]) -> li
 
 def _doors(items: list[Asked]) -> tuple[str, ...]:
     families = {i.family for i in items if i.family in DOORBELL}
-    families |= {"xe" for i in items if i.driver == "xe"} | {
-        "amdgpu user queues" for i in items if "USERQ" in i.name
-    }
+    families |= {"xe" for i in items if i.driver == "xe"} | {"amdgpu user queues" for i in items if "USERQ" in i.name}
     return tuple(sorted(families))

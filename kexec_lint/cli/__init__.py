@@ -98,8 +98,6 @@ def main() -> None:
         if os.environ.get("KEXEC_LINT_TRACEBACK"):
             raise
         text = (str(error).splitlines() or [""])[0]
-        click.echo(
-            f"kexec-lint: internal error: {type(error).__name__}: {text}; please report it: {ISSUES}", err=True
-        )
+        click.echo(f"kexec-lint: internal error: {type(error).__name__}: {text}; please report it: {ISSUES}", err=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

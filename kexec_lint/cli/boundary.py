@@ -74,20 +74,14 @@ def read(logs: tuple[str, ...], output_format: str, timeline: str | None, everyt
 
 
 @command.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option(
-    "--nvstatus", is_flag=True, help="Read NVIDIA's answer inside each argument struct (needs a C compiler)."
-)
+@click.option("--nvstatus", is_flag=True, help="Read NVIDIA's answer inside each argument struct (needs a C compiler).")
 @click.option(
     "--bpf", is_flag=True, help="Trace through eBPF (bpftrace) in place of strace: less overhead, more rights."
 )
 @click.option("--stack", is_flag=True, help="Record the callers of each call (strace -k; slow).")
-@click.option(
-    "--no-seccomp-bpf", "seccomp", flag_value=False, default=True, help="Stop at every system call (slow)."
-)
+@click.option("--no-seccomp-bpf", "seccomp", flag_value=False, default=True, help="Stop at every system call (slow).")
 @click.option("--log", metavar="FILE", help="Keep strace's log in FILE.")
-@click.option(
-    "--output", metavar="FILE", help="Write the report to FILE (default: text to stderr, JSON to stdout)."
-)
+@click.option("--output", metavar="FILE", help="Write the report to FILE (default: text to stderr, JSON to stdout).")
 @FORMAT
 @TIMELINE
 @EVERYTHING

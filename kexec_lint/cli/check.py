@@ -218,9 +218,7 @@ def _settings(request: Request) -> Iterator[str]:
         ("models", " ".join(settings.models) or "none"),
         ("cache", request.cache_directory or "none"),
     ]
-    rows += [
-        (f"per-file-ignores {pattern}", " ".join(codes)) for pattern, codes in settings.per_file_ignores.items()
-    ]
+    rows += [(f"per-file-ignores {pattern}", " ".join(codes)) for pattern, codes in settings.per_file_ignores.items()]
     rows += [(f"executor {r.name}", " ".join(sorted(r.suffixes))) for r in profile.readers]
     for name, value in rows:
         yield f"{name}: {value}"
@@ -275,9 +273,7 @@ def _apply_baseline(report: Report, file: str, write: bool) -> None:
         return
     report.findings, gone = baseline.unknown(file, report.findings, report.texts)
     if gone:
-        click.echo(
-            f"{file}: {_count(gone, 'entry', 'entries')} no longer found; --write-baseline drops them", err=True
-        )
+        click.echo(f"{file}: {_count(gone, 'entry', 'entries')} no longer found; --write-baseline drops them", err=True)
 
 
 def _add_verdicts(report: Report, file: str) -> None:

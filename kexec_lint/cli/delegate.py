@@ -47,17 +47,14 @@ def show(models: tuple[str, ...], partitioner: str | None, output_format: str) -
         for method, what in methods.items():
             click.echo(f"  method {method}")
             for delegate in what["delegates"]:
-                click.echo(
-                    f"    delegate {delegate['index']}: {delegate['backend']}, {delegate['bytes'] or 0:,} bytes"
-                )
+                click.echo(f"    delegate {delegate['index']}: {delegate['backend']}, {delegate['bytes'] or 0:,} bytes")
                 for title in ("nodes", "operations"):
                     if delegate[title] is not None:
                         click.echo(f"      {title}: {', '.join(delegate[title]) or 'none'}")
             for left in what["cpu"]:
                 node = f"{left['node']}: " if left["node"] else ""
                 click.echo(
-                    f"    on the CPU: {node}{left['operator']}"
-                    + (f" ({left['reason']})" if left["reason"] else "")
+                    f"    on the CPU: {node}{left['operator']}" + (f" ({left['reason']})" if left["reason"] else "")
                 )
             if not what["delegates"]:
                 click.echo("    no delegates")
@@ -216,9 +213,7 @@ def _as_text(one: Comparison) -> list[str]:
 
 
 def _alone(difference: Difference) -> str:
-    return (
-        ", outside the tolerance" if not difference.excess <= 0 else ", inside: the errors of several nodes add up"
-    )
+    return ", outside the tolerance" if not difference.excess <= 0 else ", inside: the errors of several nodes add up"
 
 
 def _node_text(node: Taken) -> str:
@@ -259,7 +254,5 @@ def _as_object(one: Comparison) -> dict[str, Any]:
             "alone": _numbers(culprit.alone),
             "unrunnable": list(culprit.unrunnable),
         },
-        "steps": [
-            {"node": step.node.name, "worst": _numbers(step.worst), "error": step.error} for step in one.steps
-        ],
+        "steps": [{"node": step.node.name, "worst": _numbers(step.worst), "error": step.error} for step in one.steps],
     }

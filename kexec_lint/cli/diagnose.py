@@ -54,9 +54,7 @@ class _Dashes(click.Command):
     help="Also look for static findings here, not only in files the log names.",
 )
 @click.option("--no-static", is_flag=True, help="Do not look for static findings.")
-@click.option(
-    "--knowledge", "knowledge_files", multiple=True, metavar="FILE", help="Further knowledge file (YAML)."
-)
+@click.option("--knowledge", "knowledge_files", multiple=True, metavar="FILE", help="Further knowledge file (YAML).")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything was found wrong.")
 @click.option("--config", metavar="FILE", help="Use this settings file.")
 @click.option("--isolated", is_flag=True, help="Use no settings file.")
@@ -95,9 +93,7 @@ def command(
         word = words[0] if words else str(what)
         found = lookup.lookup(knowledge, word) if _bare(word) else []
         if not found:
-            found = _diagnose(
-                _read(word, from_dashes=words is not None), knowledge, None, None, sources, no_static
-            )
+            found = _diagnose(_read(word, from_dashes=words is not None), knowledge, None, None, sources, no_static)
     _report(found, knowledge, output_format, output_file, ending)
     if code == 0 and exit_code and any(d.layer != "noise" for d in found):
         code = 1

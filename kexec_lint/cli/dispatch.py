@@ -69,9 +69,7 @@ def command() -> None:
 @click.option("--import", "modules", multiple=True, help="Import this module first (its operators register).")
 @click.option("--table", "show_table", is_flag=True, help="Print the computed table of every key.")
 @click.option("--format", "output", type=click.Choice(("text", "json", "html")), default="text", show_default=True)
-def explain(
-    operator: str, inputs: tuple[str, ...], modules: tuple[str, ...], show_table: bool, output: str
-) -> None:
+def explain(operator: str, inputs: tuple[str, ...], modules: tuple[str, ...], show_table: bool, output: str) -> None:
     """Say which registered kernel OPERATOR runs for the inputs, and why that one."""
     _torch()
     from kexec_lint.aten.dispatch import render, table
@@ -105,9 +103,7 @@ def explain(
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.option("--operator", "operators", multiple=True, help="Only this operator (aten::mm, mm).")
 @click.option("--key", "keys", multiple=True, help="Only this dispatch key (CPU, AutogradCUDA).")
-@click.option(
-    "--format", "output", type=click.Choice(("tree", "json", "chrome")), default="tree", show_default=True
-)
+@click.option("--format", "output", type=click.Choice(("tree", "json", "chrome")), default="tree", show_default=True)
 @click.option("--output", "path", type=click.Path(dir_okay=False), help="Write there instead of standard output.")
 def trace(
     script: str,
@@ -131,9 +127,7 @@ def trace(
         with tracer:
             error = _run_script(script, args)
     except TraceUnavailable as unavailable:
-        click.echo(
-            f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True
-        )
+        click.echo(f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True)
         click.echo(_profile(torch, script, args))
         return
     table.forget()
@@ -196,9 +190,7 @@ def _profile(torch: Any, script: str, args: tuple[str, ...]) -> str:
 @command.command()
 @click.argument("target")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--devices", default="cpu,cuda", show_default=True, help="Two devices, or 'cpu,float64' or 'cpu,meta'."
-)
+@click.option("--devices", default="cpu,cuda", show_default=True, help="Two devices, or 'cpu,float64' or 'cpu,meta'.")
 @click.option("--input", "inputs", multiple=True, help="An argument of the operator, as in explain.")
 @click.option("--import", "modules", multiple=True, help="Import this module first.")
 @click.option("--rtol", type=float, help="Relative tolerance for every dtype.")

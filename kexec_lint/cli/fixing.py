@@ -53,9 +53,7 @@ def diff(report: Report, request: Request, unsafe: bool, keep: Keep) -> int:
 
 def _unified(file: Fixed) -> Iterator[str]:
     encoding = encoding_of(file.before, python=True)
-    before, after = (
-        data.decode(encoding).replace("\r\n", "\n").splitlines(True) for data in (file.before, file.after)
-    )
+    before, after = (data.decode(encoding).replace("\r\n", "\n").splitlines(True) for data in (file.before, file.after))
     for line in difflib.unified_diff(before, after, file.filename, file.filename):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 

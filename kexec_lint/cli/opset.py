@@ -31,12 +31,8 @@ def _listed(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
 def _build_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what a build is."""
     options = [
-        click.option(
-            "--build", "builds", multiple=True, metavar="PATH", help="What the build registers; repeatable."
-        ),
-        click.option(
-            "--backends", multiple=True, callback=_listed, metavar="NAMES", help="Backends that are linked."
-        ),
+        click.option("--build", "builds", multiple=True, metavar="PATH", help="What the build registers; repeatable."),
+        click.option("--backends", multiple=True, callback=_listed, metavar="NAMES", help="Backends that are linked."),
         click.option("--libs", multiple=True, callback=_listed, metavar="NAMES", help="Kernel libraries linked."),
         click.option("--runtime", type=click.Choice(["wheel"]), help="The installed executorch as the build."),
         click.option("--target-version", metavar="VERSION", help="Release of executorch on the device. [newest]"),
@@ -330,9 +326,7 @@ def _report(
 @command.command()
 @click.argument("models", nargs=-1, metavar="MODEL…")
 @source_options
-@click.option(
-    "--emit", type=click.Choice(["yaml", "root-ops", "ops-dict", "cmake"]), default="yaml", show_default=True
-)
+@click.option("--emit", type=click.Choice(["yaml", "root-ops", "ops-dict", "cmake"]), default="yaml", show_default=True)
 @click.option("--target-version", metavar="VERSION", help="Release of executorch on the device. [newest]")
 def minimal(
     models: tuple[str, ...],

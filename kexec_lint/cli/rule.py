@@ -16,9 +16,7 @@ from kexec_lint.rulebook import Rule
 
 @click.command()
 @click.argument("code", required=False)
-@click.option(
-    "--all", "all_rules", is_flag=True, help="All rules: a list in text, every page in json and markdown."
-)
+@click.option("--all", "all_rules", is_flag=True, help="All rules: a list in text, every page in json and markdown.")
 @click.option(
     "--output-format", type=click.Choice(("text", "json", "markdown")), default="text", help="How to print. [text]"
 )
@@ -51,9 +49,7 @@ def _find(rules: dict[str, Rule], wanted: str) -> Rule:
     if rule is None:
         import difflib
 
-        close = difflib.get_close_matches(wanted.upper(), rules, n=1) or difflib.get_close_matches(
-            wanted, by_name, n=1
-        )
+        close = difflib.get_close_matches(wanted.upper(), rules, n=1) or difflib.get_close_matches(wanted, by_name, n=1)
         hint = f"; did you mean {close[0]}?" if close else "; `kexec-lint rule --all` lists them"
         raise Failure(f"no rule {wanted!r}{hint}")
     return rule

@@ -150,9 +150,7 @@ def _weight(knowledge: Knowledge, diagnosis: Diagnosis) -> tuple[int, int, int, 
     )
 
 
-def _order(
-    knowledge: Knowledge, diagnosis: Diagnosis, after: Mapping[str, str]
-) -> tuple[int, int, tuple[int, ...]]:
+def _order(knowledge: Knowledge, diagnosis: Diagnosis, after: Mapping[str, str]) -> tuple[int, int, tuple[int, ...]]:
     """Sort key of the report: roots that explain others, other roots, what followed, noise."""
     if diagnosis.layer == "noise":
         group = 3

@@ -49,9 +49,7 @@ def _belongs(diagnosis: Diagnosis, finding: Finding, at: bool) -> bool:
     if executor is None or diagnosis.executor not in (executor, None):
         return False
     operators = diagnosis.fields.get("op", ())
-    names = {_bare(op) for op in operators} | {
-        op.replace("::", ".").split(".")[0] for op in operators if ":" in op
-    }
+    names = {_bare(op) for op in operators} | {op.replace("::", ".").split(".")[0] for op in operators if ":" in op}
     names |= {*diagnosis.fields.get("ns", ()), *diagnosis.fields.get("cls", ())} - {""}
     said = {_bare(word) for word in _QUOTED.findall(finding.message)} | {
         _bare(str(value)) for key, value in finding.extra if key == "operator"

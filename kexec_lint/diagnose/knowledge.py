@@ -182,9 +182,7 @@ def _compile(files: Iterable[Path], extra: Sequence[Path]) -> dict[str, Any]:
     for family in families:
         for code in family["codes"]:
             if code["entry"] not in seen:
-                raise KnowledgeError(
-                    f"codes/{family['name']}: {code['names']} leads to no entry {code['entry']!r}"
-                )
+                raise KnowledgeError(f"codes/{family['name']}: {code['names']} leads to no entry {code['entry']!r}")
     return {"layers": layers, "entries": entries, "families": families}
 
 

@@ -82,9 +82,7 @@ def _shown(
         return diagnosis
     named = f"As {family.title}: {_full(family, code)}"
     if code.number is not None:
-        named += (
-            f" ({code.number:#x})" if family.name in ("executorch", "nvstatus", "hsa") else f" ({code.number})"
-        )
+        named += f" ({code.number:#x})" if family.name in ("executorch", "nvstatus", "hsa") else f" ({code.number})"
     cause = diagnosis.cause
     if code.meaning and code.meaning not in cause:
         cause = f"{code.meaning[0].upper()}{code.meaning[1:]}. {cause}"

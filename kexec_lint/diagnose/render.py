@@ -59,9 +59,7 @@ def as_text(
             parts.append("\n".join([click.style(title, bold=True), *(x for d in group for x in _brief(d, width))]))
     if noise:
         lines = sum(len(d.lines) for d in noise)
-        parts.append(
-            f"noise: {lines} line{'s' * (lines != 1)} ({', '.join(d.id for d in noise)}), no cause for alarm"
-        )
+        parts.append(f"noise: {lines} line{'s' * (lines != 1)} ({', '.join(d.id for d in noise)}), no cause for alarm")
     if not parts:
         parts.append("nothing in this says that something failed")
     if ending is not None and ending.bad and not any(d.id == UNKNOWN for d in diagnoses):
@@ -69,9 +67,7 @@ def as_text(
     return "\n\n".join(parts)
 
 
-def _full(
-    d: Diagnosis, knowledge: Knowledge, rule_names: dict[str, str], width: int, *, first: bool
-) -> Iterator[str]:
+def _full(d: Diagnosis, knowledge: Knowledge, rule_names: dict[str, str], width: int, *, first: bool) -> Iterator[str]:
     executor = f"{_EXECUTORS[d.executor]}: " if d.executor else ""
     layer = knowledge.layer.get(d.layer)
     title = f" ({layer.title})" if layer else ""
@@ -97,9 +93,7 @@ def _full(
     if d.rules:
         yield ""
         said = [f"{code} {rule_names[code]}" if code in rule_names else code for code in d.rules]
-        yield from _wrapped(
-            f"caught earlier by: {', '.join(said)} (kexec-lint rule {d.rules[0]})", width, "  ", "    "
-        )
+        yield from _wrapped(f"caught earlier by: {', '.join(said)} (kexec-lint rule {d.rules[0]})", width, "  ", "    ")
     if d.sources:
         yield ""
         for source in d.sources[:3]:

@@ -44,9 +44,7 @@ def failures(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def unknown(
-    knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line], ending: Ending | None
-) -> Diagnosis:
+def unknown(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line], ending: Ending | None) -> Diagnosis:
     """Return the diagnosis of a failure that nothing known explains."""
     telling = [line for line in failed if _LAST.match(line.text)] or list(failed)
     near = _nearest(knowledge, lines, failed)
@@ -61,8 +59,7 @@ def unknown(
         steps = [*ending.steps, *steps]
     return Diagnosis(
         id=UNKNOWN,
-        executor=executor_of("\n".join(line.text for line in failed))
-        or executor_of("\n".join(x.text for x in lines)),
+        executor=executor_of("\n".join(line.text for line in failed)) or executor_of("\n".join(x.text for x in lines)),
         layer=UNKNOWN,
         severity="error",
         root=True,
@@ -80,8 +77,6 @@ def _nearest(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]
     said = "\n".join(line.text for line in failed[-50:]).lower()
     context = "\n".join(line.text for line in lines[-200:]).lower()
     for layer in knowledge.layers:
-        votes[layer.name] = sum(3 for word in layer.words if word in said) + sum(
-            1 for w in layer.words if w in context
-        )
+        votes[layer.name] = sum(3 for word in layer.words if word in said) + sum(1 for w in layer.words if w in context)
     best = votes.most_common(1)
     return best[0][0] if best and best[0][1] >= 6 else None

@@ -41,9 +41,7 @@ def enabled(rules: Mapping[str, RuleEntry], layers: Sequence[Selection]) -> froz
     for layer in layers:
         wanted = (*(layer.select or ()), *layer.extend_select)
         before = chosen if layer.select is None else set()
-        chosen = {
-            code for code in rules if _decides(_reach(wanted, code), _reach(layer.ignore, code), code in before)
-        }
+        chosen = {code for code in rules if _decides(_reach(wanted, code), _reach(layer.ignore, code), code in before)}
     return frozenset(chosen)
 
 

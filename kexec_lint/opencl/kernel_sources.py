@@ -123,9 +123,7 @@ def _findings(kernels: Text, source: Source, options: Options, single: frozenset
     for issue in kernel_issues(kernels.text):
         if issue.code not in options.codes or (issue.many_groups and issue.kernel in single):
             continue
-        yield _finding(
-            issue, location(issue.span), tuple(Related(words, location(at)) for words, at in issue.related)
-        )
+        yield _finding(issue, location(issue.span), tuple(Related(words, location(at)) for words, at in issue.related))
 
 
 def _position(kernels: Text, source: Source, starts: list[int], offset: int) -> tuple[int, int]:

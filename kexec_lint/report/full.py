@@ -120,9 +120,7 @@ class _Painter:
                 fits = not self.width or gutter + 4 + begin + len(sign) + _width(label) < self.width
                 yield f"{bar} {' ' * begin}{paint(sign)}{' ' + paint(label) if label and fits else ''}"
                 if label and not fits:
-                    yield from (
-                        f"{bar} {' ' * begin}{paint(part)}" for part in self.wrap(label, gutter + 3 + begin)
-                    )
+                    yield from (f"{bar} {' ' * begin}{paint(part)}" for part in self.wrap(label, gutter + 3 + begin))
         yield bar
 
     def source_row(self, row: int, text: str, gutter: int) -> str:
@@ -184,6 +182,4 @@ def _width(text: str) -> int:
         return len(text)
     import unicodedata
 
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

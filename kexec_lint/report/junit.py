@@ -54,6 +54,4 @@ def _attribute(text: str) -> str:
 
 def _clean(text: str) -> str:
     """Drop characters that XML 1.0 cannot hold."""
-    return "".join(
-        c for c in text if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c < "\ufffe")
-    )
+    return "".join(c for c in text if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c < "\ufffe"))

@@ -147,8 +147,7 @@ class _Writer:
         return {
             "description": {"text": fix.message},
             "artifactChanges": [
-                {"artifactLocation": artifacts[filename], "replacements": edits}
-                for filename, edits in files.items()
+                {"artifactLocation": artifacts[filename], "replacements": edits} for filename, edits in files.items()
             ],
         }
 

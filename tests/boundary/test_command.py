@@ -86,9 +86,7 @@ def test_exit_codes(tmp_path: Path) -> None:
 
 
 def test_no_driver_call_is_said() -> None:
-    got = read(
-        "-", text="ioctl(1, TCGETS, 0x7f) = -1 ENOTTY (Inappropriate ioctl for device)\n+++ exited with 0 +++\n"
-    )
+    got = read("-", text="ioctl(1, TCGETS, 0x7f) = -1 ENOTTY (Inappropriate ioctl for device)\n+++ exited with 0 +++\n")
     assert got.exit_code == 0
     assert "No driver call" in got.stdout
 
@@ -136,9 +134,7 @@ def test_recorded(name: str, tmp_path: Path) -> None:
     assert (got.exit_code, found) == (code, expected)
 
 
-def test_run_reports_and_passes_everything_through(
-    strace: str, framework: Path, node: Node, tmp_path: Path
-) -> None:
+def test_run_reports_and_passes_everything_through(strace: str, framework: Path, node: Node, tmp_path: Path) -> None:
     log = tmp_path / "log"
     got = run("--log", str(log), "--", str(framework), str(node("dri/renderD128")), "nvidia")
     assert got.returncode == 0
@@ -249,9 +245,7 @@ def test_nvstatus(
         assert "out of memory" in refusal["message"]["text"]
 
 
-def test_refusal_is_announced_while_the_command_runs(
-    strace: str, framework: Path, node: Node, tmp_path: Path
-) -> None:
+def test_refusal_is_announced_while_the_command_runs(strace: str, framework: Path, node: Node, tmp_path: Path) -> None:
     wrapper = tmp_path / "strace"
     wrapper.write_text(f'#!/bin/sh\nexec {strace} -e inject=ioctl:error=EIO:when=3 "$@"\n')
     wrapper.chmod(0o755)
@@ -262,9 +256,7 @@ def test_refusal_is_announced_while_the_command_runs(
 
 
 def permitted() -> bool:
-    return (
-        os.geteuid() == 0 and shutil.which("bpftrace") is not None and Path("/sys/kernel/tracing/events").is_dir()
-    )
+    return os.geteuid() == 0 and shutil.which("bpftrace") is not None and Path("/sys/kernel/tracing/events").is_dir()
 
 
 @pytest.mark.skipif(not permitted(), reason="needs bpftrace (package bpftrace), root and tracefs")
@@ -275,9 +267,7 @@ def test_bpf_sees_what_strace_sees(strace: str, framework: Path, tmp_path: Path)
     with socket.socket(socket.AF_UNIX) as node:
         node.bind(str(folder / "kfd"))
         for tracer in ("--bpf", "--stack"):
-            got = run(
-                tracer, "--output-format", "json", "--", str(framework), str(folder / "kfd"), "open-reported"
-            )
+            got = run(tracer, "--output-format", "json", "--", str(framework), str(folder / "kfd"), "open-reported")
             assert got.returncode == 1
             (refusal,) = json.loads(got.stdout)["refusals"]
             assert (refusal["verdict"], refusal["errno"], refusal["path"]) == (
@@ -299,8 +289,7 @@ def test_bpf_says_what_is_missing(tmp_path: Path) -> None:
 def test_reading_is_quick() -> None:
     rows = (
         SWALLOWED.splitlines()[:4]
-        + ["9 10:00:00.450000 ioctl(1, TCGETS, 0x7f) = -1 ENOTTY (Inappropriate ioctl for device) <0.000001>"]
-        * 12_000
+        + ["9 10:00:00.450000 ioctl(1, TCGETS, 0x7f) = -1 ENOTTY (Inappropriate ioctl for device) <0.000001>"] * 12_000
     )
     text = "\n".join(rows)
     assert len(text) > 1_000_000

@@ -58,13 +58,9 @@ def test_other_files_are_no_device(before: list[str]) -> None:
 
 
 def test_impossible_descent() -> None:
-    loop = (
-        "1 fork() = 2\n2 fork() = 1\n3 fork() = 3\n" + "1 " + REFUSED.format(fd=5) + "\n3 " + REFUSED.format(fd=5)
-    )
+    loop = "1 fork() = 2\n2 fork() = 1\n3 fork() = 3\n" + "1 " + REFUSED.format(fd=5) + "\n3 " + REFUSED.format(fd=5)
     assert len(report(loop).refusals) == 2
     chain = (
-        "\n".join(f"{n} <... fork resumed>) = {n + 1}" for n in range(5000, 1, -1))
-        + "\n5000 "
-        + REFUSED.format(fd=5)
+        "\n".join(f"{n} <... fork resumed>) = {n + 1}" for n in range(5000, 1, -1)) + "\n5000 " + REFUSED.format(fd=5)
     )
     assert len(report(chain).refusals) == 1

@@ -137,9 +137,7 @@ def test_colour(tree, check, environment, coloured):
 
 def test_statistics(tree, check):
     tree({"a.py": "MARK[OCL101] MARK[OCL102] MARK[OCL101]\n"})
-    assert (
-        check("--statistics", "--quiet").stdout == "2  OCL101  missing-wait-edge\n1  OCL102  partial-wait-list\n"
-    )
+    assert check("--statistics", "--quiet").stdout == "2  OCL101  missing-wait-edge\n1  OCL102  partial-wait-list\n"
     assert json.loads(check("--statistics", "--output-format", "json").stdout)[0] == {
         "code": "OCL101",
         "name": "missing-wait-edge",
@@ -207,9 +205,7 @@ def test_force_exclude(tree, check):
 
 def test_notebooks(tree, check):
     cells = [{"cell_type": "code", "source": ["%pip install x\n", "y = 1  # MARK[OCL101]\n"], "metadata": {}}]
-    tree(
-        {"n.ipynb": json.dumps({"cells": [{**cells[0], "source": "a\n"}, *cells], "metadata": {}, "nbformat": 4})}
-    )
+    tree({"n.ipynb": json.dumps({"cells": [{**cells[0], "source": "a\n"}, *cells], "metadata": {}, "nbformat": 4})})
     (entry,) = json.loads(check("--output-format", "json").stdout)
     assert (entry["cell"], entry["location"]["row"]) == (2, 2)
 

@@ -65,9 +65,7 @@ def test_usage(arguments):
     assert call("rule", *arguments).exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete --")]
-)
+@pytest.mark.parametrize(("shell", "sign"), [("bash", "complete -o"), ("zsh", "#compdef"), ("fish", "complete --")])
 def test_completion(shell, sign):
     script = call("completion", shell).stdout
     assert sign in script

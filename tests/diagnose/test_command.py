@@ -80,9 +80,7 @@ def test_a_command_s_output_and_exit_code_pass_through(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as exit codes are POSIX")
 def test_a_command_killed_by_a_signal(tmp_path: Path) -> None:
-    result = run(
-        "--output-format", "json", "--", PYTHON, "-c", "import os; os.kill(os.getpid(), 11)", cwd=tmp_path
-    )
+    result = run("--output-format", "json", "--", PYTHON, "-c", "import os; os.kill(os.getpid(), 11)", cwd=tmp_path)
     assert result.returncode == 139
     (found,) = json.loads(result.stdout)
     assert found["layer"] == "unknown"
@@ -131,9 +129,7 @@ def test_a_command_under_a_terminal_has_one_too(tmp_path: Path) -> None:
         (["a.log", "--", "true"], "either a FILE or"),
     ],
 )
-def test_what_cannot_be_done_is_one_line_and_exit_code_2(
-    tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_what_cannot_be_done_is_one_line_and_exit_code_2(tmp_path: Path, arguments: list[str], message: str) -> None:
     result = run(*arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert message in result.stderr

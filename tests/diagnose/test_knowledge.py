@@ -89,8 +89,7 @@ def test_every_file_fits_the_schema() -> None:
     validator = jsonschema.Draft202012Validator(schema)
     for path in sorted(FOLDER.rglob("*.yaml")):
         errors = [
-            f"{path.name}: {e.json_path}: {e.message}"
-            for e in validator.iter_errors(yaml.safe_load(path.read_text()))
+            f"{path.name}: {e.json_path}: {e.message}" for e in validator.iter_errors(yaml.safe_load(path.read_text()))
         ]
         assert not errors
 
@@ -247,8 +246,7 @@ def test_own_knowledge_comes_first(tmp_path: Path) -> None:
             "unknown field 'exmaples'",
         ),
         (
-            "layer: usage\nentries: [{id: usage-shape, pattern: abc, examples: [abc], look_alikes: "
-            "[x], cause: c}]",
+            "layer: usage\nentries: [{id: usage-shape, pattern: abc, examples: [abc], look_alikes: [x], cause: c}]",
             "stands twice",
         ),
         ("a: [", "cannot be read"),

@@ -154,10 +154,7 @@ def test_steps_name_what_the_message_names(knowledge: Knowledge) -> None:
     (found,) = diagnose.diagnose(
         "loading /data/m.pte\nE executorch:x.cpp:1] Backend XnnpackBackend is not registered.", knowledge
     )
-    assert (
-        found.next_steps[0]
-        == "kexec-lint opset check /data/m.pte --build CMakeLists.txt --backends XnnpackBackend"
-    )
+    assert found.next_steps[0] == "kexec-lint opset check /data/m.pte --build CMakeLists.txt --backends XnnpackBackend"
     assert not any(
         "{" in step
         for entry in knowledge.entries

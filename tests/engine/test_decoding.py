@@ -51,8 +51,7 @@ def notebook(*cells: tuple[str, str], language: str = "python") -> bytes:
     return json.dumps(
         {
             "cells": [
-                {"cell_type": kind, "source": text.splitlines(keepends=True), "metadata": {}}
-                for kind, text in cells
+                {"cell_type": kind, "source": text.splitlines(keepends=True), "metadata": {}} for kind, text in cells
             ],
             "metadata": {"language_info": {"name": language}},
             "nbformat": 4,

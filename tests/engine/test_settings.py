@@ -133,6 +133,4 @@ def test_a_model_that_makes_no_sense_is_the_users_to_mend(tree, run, monkeypatch
     )
     with pytest.raises(SettingsError) as error:
         run()
-    assert str(error.value).startswith(
-        f"{top}/kexec-lint.toml:3: models.'my.settle': does = 'finsh' is not one of"
-    )
+    assert str(error.value).startswith(f"{top}/kexec-lint.toml:3: models.'my.settle': does = 'finsh' is not one of")

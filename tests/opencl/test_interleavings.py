@@ -108,9 +108,7 @@ def test_every_pair_agrees_with_all_legal_interleavings(case):
 
     writes = [n for n, op in enumerate(o for o in program if isinstance(o, Enqueue)) if op.kind == "write"]
     late = {(i, j) for i, j in expected if i in writes and j in writes}
-    reported = [
-        f for f in findings(analysis, source, Options(ORDERING)) if f.confidence is not Confidence.POSSIBLE
-    ]
+    reported = [f for f in findings(analysis, source, Options(ORDERING)) if f.confidence is not Confidence.POSSIBLE]
     if any(f.code == "OCL107" for f in reported):
         return  # one finding for the whole queue
     flagged = {f.location.row for f in reported}

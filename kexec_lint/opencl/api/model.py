@@ -73,9 +73,7 @@ def user_models(table: Mapping[str, Mapping[str, Any]]) -> dict[str, CallModel]:
         if does not in USER_DOES:
             raise ModelError(name, f": does = {does!r} is not one of {', '.join(USER_DOES)}")
         params = fields.get("params", "queue" if does != "wait" else "wait_for")
-        rest = {
-            k: v if isinstance(v, str) else " ".join(v) for k, v in fields.items() if k not in ("does", "params")
-        }
+        rest = {k: v if isinstance(v, str) else " ".join(v) for k, v in fields.items() if k not in ("does", "params")}
         kind = rest.pop("kind", "kernel")
         for part in ("reads", "writes"):
             for operand in rest.get(part, "").split():

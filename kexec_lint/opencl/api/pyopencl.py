@@ -94,9 +94,7 @@ FUNCTIONS: dict[str, CallModel] = {
         "queue kernel global_work_size local_work_size global_work_offset wait_for g_times_l allow_empty_ndrange",
     ),
     "enqueue_task": row("launch", "kernel", "queue kernel wait_for"),
-    "enqueue_migrate_mem_objects": row(
-        "command", "migrate", "queue mem_objects flags wait_for", reads="mem_objects"
-    ),
+    "enqueue_migrate_mem_objects": row("command", "migrate", "queue mem_objects flags wait_for", reads="mem_objects"),
     "enqueue_acquire_gl_objects": row("command", "acquire", "queue mem_objects wait_for", writes="mem_objects"),
     "enqueue_release_gl_objects": row("command", "release", "queue mem_objects wait_for", writes="mem_objects"),
     "enqueue_marker": row("command", "marker", "queue wait_for"),

@@ -22,9 +22,7 @@ def blocking_in_callback(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             continue
         registered = ("the function is registered here", callback.site)
         blocking = [
-            p
-            for p in body.points
-            if p.kind == "finish" or (p.kind == "wait" and not p.what.startswith("finish of"))
+            p for p in body.points if p.kind == "finish" or (p.kind == "wait" and not p.what.startswith("finish of"))
         ]
         for point in blocking[:1]:
             what = "finish()" if point.kind == "finish" else "a blocking call"

@@ -22,13 +22,9 @@ def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -
         if later.queue.name != "the queue"
         else "nothing orders them on the out-of-order queue"
     )
-    start = (
-        f"{name(later)} {does} `{memory}` while {name(earlier)} (line {row(earlier.site, later.site)}) may still"
-    )
+    start = f"{name(later)} {does} `{memory}` while {name(earlier)} (line {row(earlier.site, later.site)}) may still"
     message = f"{start[0].upper()}{start[1:]} {did[:-1]} it: {where}"
-    edge = (
-        f"put the event of {name(earlier)} (line {row(earlier.site, later.site)}) into wait_for of {name(later)}"
-    )
+    edge = f"put the event of {name(earlier)} (line {row(earlier.site, later.site)}) into wait_for of {name(later)}"
     arrays = _array_words(conflict, earlier, later)
     if arrays is not None:
         return arrays[0], message, arrays[1], ()
@@ -48,8 +44,7 @@ def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -
                 return (
                     "OCL103",
                     message,
-                    f"the marker in line {row(node.site)} holds nothing back: use enqueue_barrier there, or "
-                    f"{edge}",
+                    f"the marker in line {row(node.site)} holds nothing back: use enqueue_barrier there, or {edge}",
                     (("the marker does not hold back later commands", node.site),),
                 )
             if node.kind == "barrier" and node.wait_list == "events":
@@ -77,8 +72,7 @@ def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -
         return (
             "OCL106",
             message,
-            f"{edge}: the barrier at the end of {name(earlier)} orders the work-items of one work-group, not "
-            "kernels",
+            f"{edge}: the barrier at the end of {name(earlier)} orders the work-items of one work-group, not kernels",
             (),
         )
     return "OCL101", message, edge, ()
@@ -93,9 +87,7 @@ def _array_words(conflict: g.Conflict, earlier: g.Command, later: g.Command) -> 
         generated = earlier.what == "a generated kernel"
         if generated:
             return "OCL502", f"call {memory.name}.add_event(…) with the event that {name(earlier)} returns"
-        return "OCL503", (
-            f"PyOpenCL does not track this order: call {memory.name}.finish(), or use an in-order queue"
-        )
+        return "OCL503", (f"PyOpenCL does not track this order: call {memory.name}.finish(), or use an in-order queue")
     if earlier.array and not later.array:
         return "OCL501", (
             f"`{memory.name}.data` hands out the memory without its events: pass wait_for={memory.name}.events"

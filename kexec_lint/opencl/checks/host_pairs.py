@@ -39,8 +39,7 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
     if later.kind == "release":
         return (
             "OCL209",
-            f"`{memory.name}` is freed while {name(earlier)} (line {line}) may still use it: freeing SVM does not "
-            "wait",
+            f"`{memory.name}` is freed while {name(earlier)} (line {line}) may still use it: freeing SVM does not wait",
             f"wait for the event of {name(earlier)} or finish its queue first, or free with enqueue_release",
             (),
         )
@@ -119,10 +118,6 @@ def _partial_host_wait(between: list[g.Node], earlier: g.Command) -> g.HostPoint
     for node in between:
         if isinstance(node, g.HostPoint) and node.kind == "wait" and node.what == "wait":
             for event in node.events:
-                if (
-                    event.command is not None
-                    and event.command.queue is earlier.queue
-                    and event.command is not earlier
-                ):
+                if event.command is not None and event.command.queue is earlier.queue and event.command is not earlier:
                     return node
     return None

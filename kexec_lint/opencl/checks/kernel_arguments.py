@@ -81,9 +81,7 @@ def _for_local(param: KernelParam, argument: g.Argument) -> tuple[str, str, str]
 
 def _for_image(param: KernelParam, argument: g.Argument) -> tuple[str, str, str] | None:
     match argument.kind:
-        case "memory" if (
-            argument.memory is not None and argument.memory.kind == "buffer" and argument.memory.known
-        ):
+        case "memory" if argument.memory is not None and argument.memory.kind == "buffer" and argument.memory.known:
             return "a buffer", f"an {param.type}", "create a pyopencl.Image"
         case "python" | "scalar" | "host" | "local":
             return "a value that is no image", f"an {param.type}", "create a pyopencl.Image"

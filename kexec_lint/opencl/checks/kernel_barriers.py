@@ -230,9 +230,7 @@ def _foreign_read(walk: Walk, read: Event, write: Event, barrier: Event, later: 
     if later:
         message = f"`{what}` may be an element that another work-group writes, and {name}() does not wait for it"
     else:
-        message = (
-            f"`{what}` may be overwritten by another work-group first: {name}() does not hold that group back"
-        )
+        message = f"`{what}` may be overwritten by another work-group first: {name}() does not hold that group back"
     return KernelIssue(
         code="OCL401",
         kernel=walk.function.name,

@@ -116,19 +116,13 @@ def _sizes(command: g.Command, launch: g.Launch) -> Iterator[Evidence]:
 def flags(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     """Yield kernels that write a memory object made READ_ONLY for kernels, or read one made WRITE_ONLY."""
     for command in graph.commands:
-        if (
-            command.kind != "kernel"
-            or not isinstance(command.kernel, Kernel)
-            or not command.kernel.signature_known
-        ):
+        if command.kind != "kernel" or not isinstance(command.kernel, Kernel) or not command.kernel.signature_known:
             continue
         for access in command.accesses:
             allowed = access.memory.root.access
             if not access.certain or access.position is None or allowed is None:
                 continue
-            param = (
-                command.kernel.params[access.position] if access.position < len(command.kernel.params) else None
-            )
+            param = command.kernel.params[access.position] if access.position < len(command.kernel.params) else None
             if param is None:
                 continue
             if allowed == "read" and param.writes:

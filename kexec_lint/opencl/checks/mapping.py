@@ -121,9 +121,7 @@ def _conflict(graph: g.EnqueueGraph, mapping: g.Mapping, command: g.Command) -> 
             for node in graph.nodes
         ):
             continue
-        surely = (
-            access.writes is True if mapping.writes is False else mapping.writes is True or access.writes is True
-        )
+        surely = access.writes is True if mapping.writes is False else mapping.writes is True or access.writes is True
         if mapping.writes is False and access.writes is False:
             continue
         sure = surely and not (region.partial or access.partial)

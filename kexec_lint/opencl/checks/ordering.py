@@ -81,9 +81,7 @@ def _without_implied(graph: g.EnqueueGraph, found: dict[int, list[Pair]]) -> Ite
             yield kept
 
 
-def describe(
-    graph: g.EnqueueGraph, conflict: g.Conflict, confidence: Confidence, others: list[g.Conflict]
-) -> Evidence:
+def describe(graph: g.EnqueueGraph, conflict: g.Conflict, confidence: Confidence, others: list[g.Conflict]) -> Evidence:
     """Name the rule that fits a pair best, and say which edge is missing."""
     earlier, later = conflict.earlier, conflict.later
     assert isinstance(earlier, g.Command)
@@ -116,11 +114,7 @@ def summarise(graph: g.EnqueueGraph, evidence: list[tuple[g.Conflict, Evidence]]
     by_queue: dict[g.Queue, list[Evidence]] = {}
     for conflict, item in evidence:
         later = conflict.later
-        if (
-            item.code != "OCL101"
-            or not isinstance(later, g.Command)
-            or not isinstance(conflict.earlier, g.Command)
-        ):
+        if item.code != "OCL101" or not isinstance(later, g.Command) or not isinstance(conflict.earlier, g.Command):
             continue
         if later.queue is conflict.earlier.queue and later.queue is not None and later.queue.constructed:
             by_queue.setdefault(later.queue, []).append(item)

@@ -67,8 +67,7 @@ def before_complete(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         yield Evidence(
             "OCL312",
             point.site,
-            f"The times of {name(command)} (line {row(command.site, point.site)}) are asked for before it is "
-            "complete",
+            f"The times of {name(command)} (line {row(command.site, point.site)}) are asked for before it is complete",
             "wait for the event first: event.wait()",
             against=command.site,
             related=((f"{name(command)} is enqueued here", command.site),),

@@ -52,8 +52,7 @@ def in_flight(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             yield Evidence(
                 "OCL316",
                 point.site,
-                f"{point.what}() ends the process while {name(last)} (line {row(last.site, point.site)}) may "
-                "still run",
+                f"{point.what}() ends the process while {name(last)} (line {row(last.site, point.site)}) may still run",
                 "finish the queue first",
                 against=last.site,
                 related=((f"{name(last)} is enqueued here", last.site),),

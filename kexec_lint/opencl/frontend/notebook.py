@@ -32,9 +32,7 @@ _TOKEN = re.compile(
     r"#[^\n]*|(?P<open>[(\[{])|(?P<close>[)\]}])|\\\n|(?P<end>\n)|.",
     re.DOTALL,
 )
-_KERNEL = re.compile(
-    r"\b(?:__)?kernel\b[^;{}()]*?(?:__attribute__\s*\(\(.*?\)\)[^;{}()]*?)?\b(\w+)\s*\(", re.DOTALL
-)
+_KERNEL = re.compile(r"\b(?:__)?kernel\b[^;{}()]*?(?:__attribute__\s*\(\(.*?\)\)[^;{}()]*?)?\b(\w+)\s*\(", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 

@@ -141,8 +141,7 @@ def _slice(text: Text, node: ast.Slice) -> Value:
 def _call(text: Text, node: ast.Call) -> Value:
     func = value(text, node.func)
     args = [
-        Arg(value(text, one.value), None, 1) if type(one) is ast.Starred else Arg(value(text, one))
-        for one in node.args
+        Arg(value(text, one.value), None, 1) if type(one) is ast.Starred else Arg(value(text, one)) for one in node.args
     ]
     args += [Arg(value(text, one.value), one.arg, 0 if one.arg else 2) for one in node.keywords]
     return Call(text.span(node), func, tuple(args))
@@ -257,10 +256,7 @@ def _interpolation(text: Text, node: Any) -> Value:
 def _comprehension(kind: str) -> Callable[[Text, Any], Value]:
     def lower(text: Text, node: Any) -> Value:
         clauses = tuple(
-            [
-                Clause(value(text, one.target), value(text, one.iter), values(text, one.ifs))
-                for one in node.generators
-            ]
+            [Clause(value(text, one.target), value(text, one.iter), values(text, one.ifs)) for one in node.generators]
         )
         if kind == "dict":
             return Comprehension(text.span(node), kind, value(text, node.value), clauses, value(text, node.key))

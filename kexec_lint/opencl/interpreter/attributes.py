@@ -248,12 +248,7 @@ def flags(op: str, left: AbstractValue, right: AbstractValue) -> AbstractValue |
     if op != "|":
         return None
     for a, b in ((left, right), (right, left)):
-        if (
-            isinstance(a, Known)
-            and isinstance(a.value, frozenset)
-            and isinstance(b, Known)
-            and b.value in (0, None)
-        ):
+        if isinstance(a, Known) and isinstance(a.value, frozenset) and isinstance(b, Known) and b.value in (0, None):
             return a
     return None
 

@@ -51,9 +51,7 @@ class Arguments:
 
     def after(self, *first: AbstractValue) -> Arguments:
         """Return the same arguments behind further positional ones."""
-        return Arguments(
-            [*first, *self.positional], self.keywords, [p.NOWHERE] * len(first) + self.spans, self.open
-        )
+        return Arguments([*first, *self.positional], self.keywords, [p.NOWHERE] * len(first) + self.spans, self.open)
 
 
 def call(m: Machine, node: p.Call) -> AbstractValue:
@@ -214,9 +212,7 @@ def open_frame(m: Machine, function: FunctionValue, arguments: Arguments, span: 
     frame.types.update((param.name, param.type) for param in node.params if param.type is not None)
     for param in node.params:
         if param.star == 1:
-            frame.variables[param.name] = (
-                TupleValue(tuple(positional)) if not arguments.open else m.list_of(positional)
-            )
+            frame.variables[param.name] = TupleValue(tuple(positional)) if not arguments.open else m.list_of(positional)
             if arguments.open:
                 frame.variables[param.name].state["open"] = True  # type: ignore[attr-defined]
             positional = []
@@ -319,10 +315,7 @@ def instantiate(m: Machine, cls: ClassValue, arguments: Arguments, span: p.Span)
         enter(m, FunctionValue(method, owner.scope, owner.closure, instance, owner), arguments, span)
     else:
         fields = [
-            s
-            for a in reversed(list(objects.lineage(cls)))
-            for s in a.node.body
-            if isinstance(s, p.Assign) and s.type
+            s for a in reversed(list(objects.lineage(cls))) for s in a.node.body if isinstance(s, p.Assign) and s.type
         ]
         names = [t.id for s in fields for t in s.targets if isinstance(t, p.Name)]
         for name, value in arguments.bind(tuple(names)).items():
@@ -353,9 +346,7 @@ def aside(m: Machine, method: p.Function, owner: ClassValue, instance: Object) -
 # --- code that cannot be seen ---------------------------------------------------------------------------------
 
 
-def opaque(
-    m: Machine, values: list[AbstractValue], span: p.Span, everything: bool = False, what: str = ""
-) -> None:
+def opaque(m: Machine, values: list[AbstractValue], span: p.Span, everything: bool = False, what: str = "") -> None:
     """Code that cannot be seen gets these values: it may wait for the commands that they lead to."""
     if m.scratch:
         return

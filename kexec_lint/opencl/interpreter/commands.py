@@ -23,9 +23,7 @@ from kexec_lint.opencl.interpreter.values import (
     options,
 )
 
-STORAGE_ATTRIBUTES = frozenset(
-    {"data", "base_data", "buffer", "buf", "device_data", "cl_buffer", "int_ptr", "mem"}
-)
+STORAGE_ATTRIBUTES = frozenset({"data", "base_data", "buffer", "buf", "device_data", "cl_buffer", "int_ptr", "mem"})
 """Attributes of an unknown object that hand out the memory object behind it."""
 
 

@@ -197,9 +197,7 @@ def item(m: Machine, base: AbstractValue, index: AbstractValue, span: p.Span) ->
     """Return `base[index]`; reading an element of a host array is a host access."""
     match base:
         case Phi():
-            return m.merge(
-                [(guard, item(m, option, index, span)) for guard, option in base.options if option != NONE]
-            )
+            return m.merge([(guard, item(m, option, index, span)) for guard, option in base.options if option != NONE])
         case TupleValue(items=items):
             return _element(m, items, index, lambda: m.fresh("item"))
         case Known(value=str() | bytes() | tuple() as constant) if isinstance(index, Known):

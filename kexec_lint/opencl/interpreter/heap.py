@@ -65,8 +65,7 @@ class Heap:
         for (identity, key), state in keys.items():
             before = state.get(key, _MISSING)
             values = [
-                (guard, change[identity, key][1] if (identity, key) in change else before)
-                for guard, change in arms
+                (guard, change[identity, key][1] if (identity, key) in change else before) for guard, change in arms
             ]
             first = values[0][1]
             if all(value is first for _, value in values[1:]):
@@ -90,6 +89,5 @@ def _join_sequences(values: list[tuple[Guard, Any]], fallback: Callable[[], Unkn
     sequences = [(guard, () if items is _MISSING else items) for guard, items in values]
     longest = max(len(items) for _, items in sequences)
     return tuple(
-        merge([(g, items[i] if i < len(items) else ABSENT) for g, items in sequences], fallback)
-        for i in range(longest)
+        merge([(g, items[i] if i < len(items) else ABSENT) for g, items in sequences], fallback) for i in range(longest)
     )

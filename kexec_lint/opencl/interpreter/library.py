@@ -169,9 +169,7 @@ SCALAR_SIZES = {
     **dict.fromkeys(("int8", "uint8", "byte", "ubyte", "bool_"), 1),
     **dict.fromkeys(("int16", "uint16", "float16", "short", "ushort", "half"), 2),
     **dict.fromkeys(("int32", "uint32", "float32", "intc", "uintc", "single"), 4),
-    **dict.fromkeys(
-        ("int64", "uint64", "float64", "complex64", "double", "longlong", "ulonglong", "int_", "intp"), 8
-    ),
+    **dict.fromkeys(("int64", "uint64", "float64", "complex64", "double", "longlong", "ulonglong", "int_", "intp"), 8),
     **dict.fromkeys(("complex128",), 16),
 }
 """Scalar types of numpy and their sizes in bytes."""
@@ -376,9 +374,7 @@ def path_object(path: str) -> Object:
     return Object("path", {"path": Known(path)})
 
 
-def _array_like_method(
-    m: Machine, receiver: Object, name: str, arguments: Arguments, span: p.Span
-) -> AbstractValue:
+def _array_like_method(m: Machine, receiver: Object, name: str, arguments: Arguments, span: p.Span) -> AbstractValue:
     if name in host_api.WRITERS:
         host.write(m, receiver, span, f"{name}()")
         return NONE
@@ -399,9 +395,7 @@ def _array_like_method(
 
 def unknown_call(m: Machine, callee: Unknown, arguments: Arguments, span: p.Span) -> AbstractValue:
     """Call something that could not be resolved: a kernel launch by its shape, a method by its name, else opaque."""
-    name = (
-        str(callee.key[2]) if callee.key[0] in ("attr", "name", "param", "import") and len(callee.key) > 2 else ""
-    )
+    name = str(callee.key[2]) if callee.key[0] in ("attr", "name", "param", "import") and len(callee.key) > 2 else ""
     base = callee.key[1] if callee.key[0] == "attr" else None
     if name and (row := user_row(m, name)) is not None:
         return effects.run(m, row, arguments, span)
@@ -485,14 +479,8 @@ def looks_like_launch(m: Machine, arguments: Arguments) -> bool:
     if len(arguments.positional) < 3 or not commands.is_queue(m, arguments.positional[0]):
         return False
     second, third = arguments.positional[1], arguments.positional[2]
-    sized = isinstance(second, TupleValue | Unknown | Phi) or (
-        isinstance(second, Object) and second.kind == "list"
-    )
-    local = (
-        third == NONE
-        or isinstance(third, TupleValue | Phi)
-        or (isinstance(third, Object) and third.kind == "list")
-    )
+    sized = isinstance(second, TupleValue | Unknown | Phi) or (isinstance(second, Object) and second.kind == "list")
+    local = third == NONE or isinstance(third, TupleValue | Phi) or (isinstance(third, Object) and third.kind == "list")
     if isinstance(third, Unknown):
         local = isinstance(second, TupleValue)
     return sized and local

@@ -114,9 +114,7 @@ def leads_to(m: Machine, roots: Iterable[Any], wanted: Object) -> bool:
         pending.extend(state.values())
     while pending:
         value = pending.pop()
-        if value is wanted or (
-            isinstance(value, Object) and value.model is not None and value.model is wanted.model
-        ):
+        if value is wanted or (isinstance(value, Object) and value.model is not None and value.model is wanted.model):
             return True
         if id(value) in seen:
             continue

@@ -267,9 +267,7 @@ class Machine:
     def settle(self, entry: g.Guard, caught: tuple[Flow, ...]) -> None:
         """Go back to the guard at the entry of a loop or function; deaths that reach further out stay marked."""
         carried = {
-            pair
-            for pair in self.guard
-            if pair in self.deaths and self.deaths[pair] not in caught and pair not in entry
+            pair for pair in self.guard if pair in self.deaths and self.deaths[pair] not in caught and pair not in entry
         }
         self.guard = entry | carried
 

@@ -177,9 +177,7 @@ def kernel_of(m: Machine, program: Object, name: str) -> AbstractValue:
 # --- pyopencl.array -------------------------------------------------------------------------------------------
 
 
-def new_array(
-    m: Machine, span: p.Span, queue: AbstractValue, initialised: bool = True, name: str = "array"
-) -> Object:
+def new_array(m: Machine, span: p.Span, queue: AbstractValue, initialised: bool = True, name: str = "array") -> Object:
     """Return a new Array with storage of its own and an empty list of events."""
     memory = g.Memory(name, "array", known=True, created=m.site(span), initialised=initialised, tracked=True)
     before = bool(m.scratch)  # made by a constructor or an imported module, not by the entry point

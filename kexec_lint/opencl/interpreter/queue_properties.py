@@ -20,9 +20,7 @@ def examine(m: Machine, span: p.Span, device: AbstractValue, properties: Abstrac
             m.remark("OCL317", span, "The properties stand in the place of the device, so the queue has none", FIX)
     for _, option in options(properties):
         if option == Known(frozenset()):
-            m.remark(
-                "OCL317", span, "Properties joined with & leave none: the queue is in-order, not profiled", FIX
-            )
+            m.remark("OCL317", span, "Properties joined with & leave none: the queue is in-order, not profiled", FIX)
         elif isinstance(option, TupleValue) or (isinstance(option, Object) and option.kind == "list"):
             items = option.items if isinstance(option, TupleValue) else option.items()
             if any(_flags(key) & PROPERTIES for key in items[::2]):

@@ -36,9 +36,7 @@ class Relevance:
         while pending:
             called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)}
             called = {name for name in called if name not in _COMMON and not name.startswith("__")}
-            grown = {
-                key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)
-            }
+            grown = {key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)}
             self._relevant |= grown
             pending = bool(grown)
 

@@ -221,11 +221,7 @@ def _set_item(m: Machine, base: AbstractValue, index: AbstractValue, value: Abst
             return
         case Object(kind="list"):
             items = base.items()
-            if (
-                isinstance(index, Known)
-                and isinstance(index.value, int)
-                and -len(items) <= index.value < len(items)
-            ):
+            if isinstance(index, Known) and isinstance(index.value, int) and -len(items) <= index.value < len(items):
                 changed = list(items)
                 old = changed[index.value]
                 changed[index.value] = value
@@ -390,9 +386,7 @@ def _assert(m: Machine, fails: AbstractValue, node: p.Value) -> None:
             if narrow is not None:
                 _narrowed(m, narrow, True, ())
     match fails:
-        case Unknown(
-            key=("test", "==", Unknown(key=("status", _, int() as at)), Known(value=frozenset() as names))
-        ):
+        case Unknown(key=("test", "==", Unknown(key=("status", _, int() as at)), Known(value=frozenset() as names))):
             if "COMPLETE" in names and not m.scratch:
                 poll = m.graph.nodes[at]
                 assert isinstance(poll, g.HostPoint)

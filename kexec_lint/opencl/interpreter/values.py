@@ -55,9 +55,7 @@ class Unknown(AbstractValue):
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Unknown) and self._hash == other._hash and self.key == other.key
-        )
+        return self is other or (isinstance(other, Unknown) and self._hash == other._hash and self.key == other.key)
 
     def __repr__(self) -> str:
         return f"Unknown{self.key!r}"

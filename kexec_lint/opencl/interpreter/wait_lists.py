@@ -74,9 +74,7 @@ def _elements(value: AbstractValue, guard: g.Guard) -> Iterator[tuple[g.Guard, A
         yield from options(item, guard)
 
 
-def _judge_element(
-    m: Machine, element: AbstractValue, context: object
-) -> tuple[object, tuple[str, str, str] | None]:
+def _judge_element(m: Machine, element: AbstractValue, context: object) -> tuple[object, tuple[str, str, str] | None]:
     if element == ABSENT:
         return None, None
     if element == NONE:

@@ -70,9 +70,7 @@ def evaluate(walk: Walk, node: Node) -> Value:
             return load_from(walk, node, found) if found.unit.startswith("=") else found
         case Cast(pointer=True, type=kind, value=inner):
             value = evaluate(walk, inner)
-            return replace(
-                value, unit=kind, terms=value.terms if kind == value.unit else recast(walk, value, kind)
-            )
+            return replace(value, unit=kind, terms=value.terms if kind == value.unit else recast(walk, value, kind))
         case Cast(type=kind, value=Group(kind="comma" | "list", items=items)) if kind[-1:].isdigit():
             parts = tuple(evaluate(walk, item) for item in items)
             return make_vector(walk, parts)

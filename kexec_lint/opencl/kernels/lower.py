@@ -370,9 +370,7 @@ class _Lowering:
         return Assign(*span, op, self.field_expression(node, "argument"), Literal(*span, 1), postfix)
 
     def e_subscript_expression(self, node: Syntax) -> Node:
-        return Index(
-            *self.span(node), self.field_expression(node, "argument"), self.field_expression(node, "index")
-        )
+        return Index(*self.span(node), self.field_expression(node, "argument"), self.field_expression(node, "index"))
 
     def e_field_expression(self, node: Syntax) -> Node:
         name, operator = node.child_by_field_name("field"), node.child_by_field_name("operator")
@@ -386,9 +384,7 @@ class _Lowering:
         name = self.text(callee) if callee is not None and callee.type == "identifier" else ""
         if arguments is not None and arguments.has_error and any(c.type == "ERROR" for c in arguments.children):
             self.unread = True
-        kind = (
-            callee.named_children[0] if callee is not None and callee.type == "parenthesized_expression" else None
-        )
+        kind = callee.named_children[0] if callee is not None and callee.type == "parenthesized_expression" else None
         if kind is not None and kind.type == "identifier" and not self.ref(kind).local:
             span = self.span(node)  # `(float4)(a, b, c, d)`: the grammar knows no vector types
             value = items[0] if len(items) == 1 else Group(*span, "comma", tuple(items))

@@ -75,9 +75,7 @@ def _kernel(unit: Unit, text: Text, covered: bool) -> Kernel:
         elif param.kind == "unknown":
             reads = writes = None
         size = None if param.pointer else 4 if param.type.startswith("enum ") else size_of(param.type)
-        params.append(
-            KernelParam(param.name, param.kind, param.type, size, param.const, reads, writes, atomic_only)
-        )
+        params.append(KernelParam(param.name, param.kind, param.type, size, param.const, reads, writes, atomic_only))
     barriers = tuple(Barrier(span(c.start, c.end), fences(c)) for c in calls(function.body, BARRIERS))
     return Kernel(
         name=text.name,
@@ -123,9 +121,7 @@ def _join(versions: list[tuple[Kernel, int]]) -> Kernel:
     longest = max(kernels, key=lambda kernel: len(kernel.params))
     signatures = {tuple((p.name, p.kind) for p in kernel.params) for kernel in kernels}
     same = len(signatures) == 1
-    params = tuple(
-        _join_param([k.params[i] for k in kernels if i < len(k.params)]) for i in range(len(longest.params))
-    )
+    params = tuple(_join_param([k.params[i] for k in kernels if i < len(k.params)]) for i in range(len(longest.params)))
     sizes = {kernel.required_work_group_size for kernel in kernels}
     barriers = {barrier.span: barrier for kernel in kernels for barrier in kernel.barriers}
     return Kernel(

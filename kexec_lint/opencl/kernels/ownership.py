@@ -54,12 +54,7 @@ class Judge:
         if (mine.deps | its.deps) & Dep.MAYBE:
             return self.alternatives(read, write, ours)
         if ours == theirs:
-            if (
-                not its.group
-                and not its.local
-                and self.one_group(write.guards)
-                and not self.one_group(read.guards)
-            ):
+            if not its.group and not its.local and self.one_group(write.guards) and not self.one_group(read.guards):
                 return True
             by_one = not its.group and its.local and self.first_group(write.guards)
             return bool(by_one and not self.one_group(read.guards))

@@ -59,9 +59,7 @@ def find_polls(walk: Walk, node: Loop) -> None:
                 walk.polls.append(Poll(reads[0].start, reads[0].end, root, pointer, walk.conditions()))
 
 
-def unfold(
-    walk: Walk, node: Node, values: dict[str, Node], counts: dict[str, int], seen: set[str]
-) -> Iterator[Node]:
+def unfold(walk: Walk, node: Node, values: dict[str, Node], counts: dict[str, int], seen: set[str]) -> Iterator[Node]:
     """Yield a condition's nodes, through variables set once in the loop; "" in `seen` if one changes otherwise."""
     for part in nested((node,)):
         yield part

@@ -16,9 +16,7 @@ MAX_WORK = 3_000_000
 
 ADDRESS_SPACES = {"global", "constant", "local", "private", "generic"}
 ACCESS = {"read_only", "write_only", "read_write"}
-QUALIFIERS = {
-    word: word.strip("_") for bare in ADDRESS_SPACES | ACCESS | {"kernel"} for word in (bare, f"__{bare}")
-}
+QUALIFIERS = {word: word.strip("_") for bare in ADDRESS_SPACES | ACCESS | {"kernel"} for word in (bare, f"__{bare}")}
 _ATTRIBUTES = {"__attribute__", "__attribute", "__declspec"}
 _REPLACED = {
     "__restrict": "restrict",
@@ -272,9 +270,7 @@ class _Preprocessor:
             self.macros.pop(rest, None)
             self.undefined.add(rest)
 
-    def choose(
-        self, condition: str, at: int, live: bool, path: tuple[Branch, ...]
-    ) -> tuple[bool, tuple[Branch, ...]]:
+    def choose(self, condition: str, at: int, live: bool, path: tuple[Branch, ...]) -> tuple[bool, tuple[Branch, ...]]:
         """Return the truth of a condition in this configuration, and the assumed branches that lead inside it."""
         if not live:
             return False, path
@@ -363,9 +359,7 @@ def _tokens(text: str) -> list[str]:
     return list(_body_tokens(text))
 
 
-def _expand_tokens(
-    tokens: list[str], macros: dict[str, Macro], hidden: frozenset[str], budget: list[int]
-) -> list[str]:
+def _expand_tokens(tokens: list[str], macros: dict[str, Macro], hidden: frozenset[str], budget: list[int]) -> list[str]:
     """Return the tokens with all macros but the hidden ones expanded. Raises TooLarge."""
     _spend(budget, 8 * len(tokens))
     if macros.keys().isdisjoint(tokens):

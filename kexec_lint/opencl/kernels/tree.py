@@ -57,8 +57,7 @@ def names_in(node: Node) -> Iterator[str]:
 def has_effects(node: Node) -> bool:
     """Say whether an expression assigns or reads memory."""
     return any(
-        isinstance(part, (Assign, Index)) or (isinstance(part, Unary) and part.op == "*")
-        for part in nested((node,))
+        isinstance(part, (Assign, Index)) or (isinstance(part, Unary) and part.op == "*") for part in nested((node,))
     )
 
 

@@ -110,9 +110,7 @@ class Walk:
         out = [guard for frame in frames for guard in (*frame.exits, *frame.skips)]
         return (*self.guards, *out)
 
-    def log(
-        self, kind: str, node: Node, root: str = "", index: Value | None = None, width: int | None = 1
-    ) -> None:
+    def log(self, kind: str, node: Node, root: str = "", index: Value | None = None, width: int | None = 1) -> None:
         """Note an event, unless walking silently."""
         if not self.silent:
             call = self.calls[0] if self.calls else None

@@ -84,8 +84,7 @@ def value(node: Value | None) -> str:
         case Comprehension(kind=kind, element=element, clauses=clauses, key=key):
             head = value(element) if key is None else f"{value(key)}: {value(element)}"
             loops = [
-                f" for {value(one.target)} in {value(one.iter)}"
-                + "".join(f" if {value(test)}" for test in one.tests)
+                f" for {value(one.target)} in {value(one.iter)}" + "".join(f" if {value(test)}" for test in one.tests)
                 for one in clauses
             ]
             return f"{kind}<{head}{''.join(loops)}>"

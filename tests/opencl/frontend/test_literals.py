@@ -46,9 +46,7 @@ def test_every_unescaped_character_is_where_it_says(literals: list[tuple[str, bo
     written = "(\n" + "\n ".join(_literal(*one) for one in literals) + ")"
     value = ast.literal_eval(written)
     rows = written.split("\n")
-    places = [
-        locate(written, Span(1, 1, len(rows), len(rows[-1]) + 1), value, place) for place in range(len(value))
-    ]
+    places = [locate(written, Span(1, 1, len(rows), len(rows[-1]) + 1), value, place) for place in range(len(value))]
     assert places == sorted(places)
     for character, (row, column) in zip(value, places, strict=True):
         there = (rows[row - 1] + "\n")[column - 1]

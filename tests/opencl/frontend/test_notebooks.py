@@ -14,9 +14,7 @@ from kexec_lint.source import Source
 
 
 def notebook(*cells: str) -> Source:
-    rows = [
-        (number, row, line) for number, cell in enumerate(cells, 1) for row, line in enumerate(cell.split("\n"), 1)
-    ]
+    rows = [(number, row, line) for number, cell in enumerate(cells, 1) for row, line in enumerate(cell.split("\n"), 1)]
     text = "\n".join(line for *_, line in rows)
     return Source("test.ipynb", text, b"", tuple((number, row) for number, row, _ in rows))
 
@@ -71,9 +69,7 @@ void helper(__global float *a);"""
 
 
 def test_a_kernel_cell_defines_its_kernels() -> None:
-    module = lower(
-        notebook("import pyopencl as cl\nctx = cl.create_some_context()", KERNELS, "scale(q, n, None, a)")
-    )
+    module = lower(notebook("import pyopencl as cl\nctx = cl.create_some_context()", KERNELS, "scale(q, n, None, a)"))
     source = KERNELS.partition("\n")[2]
     assert block(module.body) == [
         "import pyopencl: - as cl",

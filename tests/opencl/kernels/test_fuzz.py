@@ -79,8 +79,7 @@ def test_no_text_raises_or_hangs(text: str) -> None:
     issues = kernel_issues(text)
     assert time.perf_counter() - start < SECONDS
     assert all(
-        isinstance(kernel, Kernel) and 0 <= kernel.span[0] <= kernel.span[1] <= len(text)
-        for kernel in kernels.values()
+        isinstance(kernel, Kernel) and 0 <= kernel.span[0] <= kernel.span[1] <= len(text) for kernel in kernels.values()
     )
     assert all(0 <= issue.span[0] <= issue.span[1] <= len(text) for issue in issues)
 
