@@ -14,6 +14,12 @@ if TYPE_CHECKING:  # a reader of one program must not pay for what the engine pa
     from kexec_lint.findings import Finding
     from kexec_lint.source import FileResult, Options, Project, Source
 
+MENTIONS = frozenset(
+    {b"xecutorch", b"XECUTORCH", b"_pt2e", b"Xnnpack", b"_operator", b"_metadata", b"kernel_name", b"arg_meta"}
+    | {b"ops_dict", b"_OPS", b"SELECTIVE", b"gen_selected", b"include_all", b"_load_program", b"target_link_libraries"}
+)
+"""Byte strings of which every file that concerns ExecuTorch holds at least one; tested before the needles."""
+
 SUFFIXES = frozenset(
     {".yaml", ".yml", ".cmake", ".bzl", ".py", "cmakelists.txt", "cmakepresets.json", "buck", "targets"}
 )
