@@ -10,6 +10,7 @@ from kexec_lint.opencl import NATIVE, checks, kernel_sources
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence, place
+from kexec_lint.opencl.checks.words import name
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.source import FileResult, Options, Project, Source
 
@@ -78,9 +79,10 @@ def _finding(evidence: Evidence, at: g.Place, source: Source) -> Finding:
         related = (Related("the command itself is enqueued here", location(evidence.at[-1], source)), *related)
     steps: tuple[Related, ...] = ()
     if against is not None:
+        first, second = (name(node) for node in evidence.nodes) if len(evidence.nodes) == 2 else ("the command", "it")
         steps = (
-            Related("the earlier command", location(against, source)),
-            Related("the later one, which nothing orders after it", location(at, source)),
+            Related(spoken(f"{first} is enqueued", source), location(against, source)),
+            Related(spoken(f"{second} need not wait until {first} is complete", source), location(at, source)),
         )
     return Finding(
         evidence.code,

@@ -35,7 +35,9 @@ def name(node: g.Node) -> str:
         "barrier": "the barrier",
     }
     if node.kind == "kernel":
-        return f"kernel {node.what}" if node.what and " " not in node.what else node.what or "the kernel"
+        if not node.what or node.what == "kernel":
+            return "the kernel"
+        return node.what if " " in node.what else f"kernel {node.what}"
     return nouns.get(node.kind, "the command")
 
 
