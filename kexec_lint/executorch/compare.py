@@ -29,9 +29,7 @@ class Comparison:
         what = _count(len(self.models) + len(self.broken), "model")
         where = _count(len(self.builds), "build") if self.builds else "no build"
         if errors:
-            operators = {
-                dict(entry.extra).get("operator") for entry in errors if entry.code in ("EXT101", "EXT109")
-            }
+            operators = {dict(entry.extra).get("operator") for entry in errors if entry.code in ("EXT101", "EXT109")}
             lacking = f", {_count(len(operators), 'operator')} missing" if operators else ""
             return f"will not run: {what} against {where}, {_count(len(errors), 'error')}{lacking}"
         if any(not build.complete for build in self.builds) or not self.builds:

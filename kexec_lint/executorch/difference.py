@@ -97,8 +97,7 @@ def text(changes: dict[str, Any]) -> str:
     """Return the changes for people."""
     if changes["same"]:
         return (
-            f"no difference in operators, types, delegates, inputs or arenas: {changes['before']}, "
-            f"{changes['after']}\n"
+            f"no difference in operators, types, delegates, inputs or arenas: {changes['before']}, {changes['after']}\n"
         )
     lines = [f"--- {changes['before']}", f"+++ {changes['after']}"]
     lines += [f"- {operator}" for operator in changes["operators"]["removed"]]

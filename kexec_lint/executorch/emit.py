@@ -86,9 +86,7 @@ def selected_keys(selection: Selection, operator: str, keys: Sequence[str]) -> t
             if candidate == "default":
                 continue
             if "/" not in key:
-                raise LookupError(
-                    "list index out of range (a specialised kernel, and metadata that say `default`)"
-                )
+                raise LookupError("list index out of range (a specialised kernel, and metadata that say `default`)")
             if candidate.split("/")[1] == key.split("/")[1]:
                 match = candidate
                 break

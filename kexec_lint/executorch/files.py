@@ -19,9 +19,7 @@ def check(source: Source, project: Project) -> list[Finding]:
     if source.suffix == ".py":
         return unique(python.check(source))
     release = tables.load()
-    return unique(
-        finding for part in parts(source, release, project) for finding in selection.check(part, release)
-    )
+    return unique(finding for part in parts(source, release, project) for finding in selection.check(part, release))
 
 
 def parts(source: Source, release: tables.Release, project: Project) -> list[Part]:

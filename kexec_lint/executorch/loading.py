@@ -27,10 +27,7 @@ def load_program(path: str) -> program.Program | Finding:
             "EXT301",
             f"{path} is no sound program: {error}",
             place(path),
-            help=(
-                "compare its size and checksum with the exported file; a partial copy or a Git LFS pointer "
-                "looks so"
-            ),
+            help=("compare its size and checksum with the exported file; a partial copy or a Git LFS pointer looks so"),
             model=path,
         )
 

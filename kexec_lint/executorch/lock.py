@@ -18,8 +18,7 @@ FORMAT = 1
 def write(build: Build, models: Sequence[Program]) -> str:
     """Return the lock of a build and of the models that ship with it, as JSON with sorted keys."""
     operators = {
-        operator: sorted({entry.key for entry in entries})
-        for operator, entries in sorted(build.registered.items())
+        operator: sorted({entry.key for entry in entries}) for operator, entries in sorted(build.registered.items())
     }
     lock: dict[str, Any] = {
         "ops_lock": FORMAT,
@@ -60,9 +59,7 @@ def read(path: str, text: str) -> tuple[Part, str, dict[str, dict[str, Any]]]:
         part.backends_known = True
         if lock["dtypes"] is not None:
             part.dtype_selective = place(path, lines.get("dtypes", 1))
-            part.dtypes = {
-                name: None if kept is None else frozenset(kept) for name, kept in lock["dtypes"].items()
-            }
+            part.dtypes = {name: None if kept is None else frozenset(kept) for name, kept in lock["dtypes"].items()}
         tables.load(lock["executorch"])
         return part, str(lock["executorch"]), dict(lock["models"])
     except (KeyError, TypeError, AttributeError) as error:

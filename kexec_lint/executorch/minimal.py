@@ -56,18 +56,14 @@ def needed(models: Sequence[Program], release: tables.Release) -> list[Needed]:
             library = library or tables.NAMESPACE_LIBRARIES.get(namespace(operator))
         if library is None and operator not in release.portable:
             custom = namespace(operator) != "aten"
-            reason += (
-                "; custom: its YAML goes to CUSTOM_OPS_YAML" if custom else "; no library has a kernel for it"
-            )
+            reason += "; custom: its YAML goes to CUSTOM_OPS_YAML" if custom else "; no library has a kernel for it"
         # One reason for each of two calls with the same closure is enough.
         reason = "; ".join(dict.fromkeys(reason.split("; ")))
         found.append(Needed(operator, tuple(sorted(keys)) or ("default",), reason, library))
     names = {entry.operator for entry in found}
     for operator, keys in also.items():
         if operator not in names:
-            found.append(
-                Needed(operator, tuple(sorted(keys)), "name under which another kernel checks", None, False)
-            )
+            found.append(Needed(operator, tuple(sorted(keys)), "name under which another kernel checks", None, False))
     return sorted(found, key=lambda entry: entry.operator)
 
 

@@ -83,9 +83,7 @@ def suggest(name: str, release: tables.Release) -> list[str]:
 
 def _covers(out_overload: str, overload: str) -> bool:
     """Return whether an out overload belongs to a functional one: `Tensor_out` to `Tensor`."""
-    return (
-        overload in (out_overload, out_overload.removesuffix("_out")) or overload.lower() == out_overload.lower()
-    )
+    return overload in (out_overload, out_overload.removesuffix("_out")) or overload.lower() == out_overload.lower()
 
 
 def _same_base(operator: str, known: frozenset[str]) -> list[str]:

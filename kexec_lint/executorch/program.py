@@ -227,9 +227,7 @@ class _Reader:
         for segment in root.tables(4):
             start, size = segments_at + segment.scalar(0, "Q"), segment.scalar(1, "Q")
             if start + size > len(view):
-                raise FormatError(
-                    f"segment {len(self.segments)} ends at byte {start + size}, the file at {len(view)}"
-                )
+                raise FormatError(f"segment {len(self.segments)} ends at byte {start + size}, the file at {len(view)}")
             self.segments.append((start, start + size))
         self.inline = [entry.span(0) for entry in root.tables(3)]
 
@@ -249,9 +247,7 @@ class _Reader:
             for index in indices:
                 if not 0 <= index < len(values):
                     raise FormatError(f"method {name!r} takes or returns value {index} of {len(values)}")
-            return tuple(
-                tensor(index) if kinds[index] == _TENSOR else _value_name(kinds[index]) for index in indices
-            )
+            return tuple(tensor(index) if kinds[index] == _TENSOR else _value_name(kinds[index]) for index in indices)
 
         name = plan.text(0)
         operators = tuple(_operator(entry) for entry in plan.tables(6))
@@ -313,9 +309,7 @@ class _Reader:
             return None
         items = _needed(values[index].table(1), "a tensor list").numbers(0, "i")
         for item in items:
-            if kind == _OPTIONAL_TENSOR_LIST and (
-                item == -1 or (0 <= item < len(kinds) and kinds[item] != _TENSOR)
-            ):
+            if kind == _OPTIONAL_TENSOR_LIST and (item == -1 or (0 <= item < len(kinds) and kinds[item] != _TENSOR)):
                 continue
             return tensor(item), True
         return None
@@ -353,6 +347,4 @@ def _operator(entry: Table) -> str:
 def _tensor(entry: Table) -> Tensor:
     extra = entry.table(9)
     external = extra.text(1) if extra is not None and extra.scalar(2, "b") == 1 else None
-    return Tensor(
-        entry.scalar(0, "b"), entry.numbers(2, "i"), entry.numbers(3, "B"), entry.scalar(8, "b"), external
-    )
+    return Tensor(entry.scalar(0, "b"), entry.numbers(2, "i"), entry.numbers(3, "B"), entry.scalar(8, "b"), external)

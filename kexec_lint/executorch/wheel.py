@@ -45,9 +45,7 @@ def read(release: tables.Release | None = None) -> tuple[Part, str | None]:
         _fill(part, operators, backends)
         return part, None
     known = tables.load(version)
-    return _part(
-        known
-    ), f"the runtime of executorch {version} does not import: judged by the facts of {known.version}"
+    return _part(known), f"the runtime of executorch {version} does not import: judged by the facts of {known.version}"
 
 
 def _part(release: tables.Release) -> Part:

@@ -115,14 +115,9 @@ def run(count: int, seed: int, memory_every: int = 50) -> tuple[float, float]:
 
 if __name__ == "__main__":
     count, seed = (
-        (int(word) for word in [*sys.argv[1:], "100000", "1"][:2])
-        if len(sys.argv) < 3
-        else map(int, sys.argv[1:3])
+        (int(word) for word in [*sys.argv[1:], "100000", "1"][:2]) if len(sys.argv) < 3 else map(int, sys.argv[1:3])
     )
     began = time.perf_counter()
     slowest, most = run(count, seed)
     taken = time.perf_counter() - began
-    print(
-        f"{count} mutants in {taken:.0f} s: slowest {slowest * 1000:.1f} ms, {most:.0f} bytes held per "
-        "byte at most"
-    )
+    print(f"{count} mutants in {taken:.0f} s: slowest {slowest * 1000:.1f} ms, {most:.0f} bytes held per byte at most")

@@ -56,9 +56,7 @@ int use() { KernelRuntimeContext c{0}; Tensor t{1}; return torch::executor::nati
 static int used = use();
 """
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("g++") is None or shutil.which("ar") is None, reason="needs g++ and ar"
-)
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None or shutil.which("ar") is None, reason="needs g++ and ar")
 
 
 def run(*command: str, cwd: Path) -> None:

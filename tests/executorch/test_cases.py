@@ -45,8 +45,7 @@ CASES = [
     (
         "mlp_portable.pte",
         ["--build", "functional_names.yaml"],
-        {("EXT103", "aten::addmm"), ("EXT103", "_softmax.out")}
-        | of("EXT101", "_softmax", "addmm", "permute_copy"),
+        {("EXT103", "aten::addmm"), ("EXT103", "_softmax.out")} | of("EXT101", "_softmax", "addmm", "permute_copy"),
     ),
     ("addh.pte", ["--build", "addh.pte", "--dtype-selective"], of("EXT111", "add")),
     ("addh.pte", ["--build", "addh.pte"], set()),
@@ -76,9 +75,7 @@ def test_names_are_suggested() -> None:
     result = CliRunner().invoke(
         command, ["check", "mlp_portable.pte", "--build", "functional_names.yaml", "--output-format", "json"]
     )
-    helps = {
-        entry.get("operator"): entry["help"] for entry in json.loads(result.stdout) if entry["code"] == "EXT103"
-    }
+    helps = {entry.get("operator"): entry["help"] for entry in json.loads(result.stdout) if entry["code"] == "EXT103"}
     assert "aten::addmm.out" in helps["aten::addmm"]
     assert "aten::_softmax.out" in helps["_softmax.out"]
 

@@ -90,9 +90,7 @@ def test_equal_to_torchgen() -> None:
             name: choose.sample(keys, choose.randrange(1, 3)) for name in choose.sample(names, choose.randrange(5))
         }
         include_all = choose.random() < 0.1
-        available = {
-            name: (choose.choice(keys),) for name in choose.sample(names, choose.randrange(1, len(names)))
-        }
+        available = {name: (choose.choice(keys),) for name in choose.sample(names, choose.randrange(1, len(names)))}
         theirs = selector.SelectiveBuilder.from_yaml_dict(
             {"operators": operators, "et_kernel_metadata": metadata, "include_all_operators": include_all}
         )

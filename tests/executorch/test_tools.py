@@ -111,9 +111,7 @@ def test_size() -> None:
     assert listed["aten::addmm.out"] == measured["aten::addmm.out"]
     assert sizes["total_bytes"] == sum(listed.values())
     assert sizes["unneeded_bytes"] == measured["aten::_softmax.out"]
-    everything = opset(
-        "size", "--libs", "portable_ops_lib", "--target-version", "1.4.1", "--output-format", "json"
-    )
+    everything = opset("size", "--libs", "portable_ops_lib", "--target-version", "1.4.1", "--output-format", "json")
     assert json.loads(everything.stdout)["total_bytes"] == 5_253_658
 
 
@@ -157,9 +155,7 @@ def test_kernel_yaml_belongs_to_the_build_beside_it() -> None:
 
 def test_older_release_lacks_a_kernel() -> None:
     Path("m.pte").write_bytes(
-        pte.program(
-            {"forward": {"calls": [{"aten::bitwise_right_shift.Tensor_out": ["3;0", "3;0", "3;0", "3;0"]}]}}
-        )
+        pte.program({"forward": {"calls": [{"aten::bitwise_right_shift.Tensor_out": ["3;0", "3;0", "3;0", "3;0"]}]}})
     )
     Path("ops.txt").write_text("aten::bitwise_right_shift.Tensor_out\n")
     assert codes("m.pte", "--build", "ops.txt") == set()

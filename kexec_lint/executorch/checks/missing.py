@@ -88,9 +88,7 @@ def _remedy(operator: str, build: Build) -> str:
         if wrong and operator not in {entry.operator for entry in build.selection}:
             return f"select {operator}: {wrong[0]} does not mean it"
         if operator in {entry.operator for entry in build.selection}:
-            return (
-                f"{operator} is listed, but no kernel is emitted for it: give it kernel metadata and a kernel YAML"
-            )
+            return f"{operator} is listed, but no kernel is emitted for it: give it kernel metadata and a kernel YAML"
         return f"add {operator} to the selection"
     if libraries:
         return f"link {libraries[0]} with whole-archive"

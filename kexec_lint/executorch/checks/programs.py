@@ -93,8 +93,7 @@ def constraint(program: Program, call: Call) -> Iterator[Finding]:
     if known is not None and (known[0], known[1]) in call.flags:
         yield finding(
             "EXT122",
-            f"{program.path} calls {call.operator} with an argument its kernel refuses: {known[2]} (0x12 at "
-            "run time)",
+            f"{program.path} calls {call.operator} with an argument its kernel refuses: {known[2]} (0x12 at run time)",
             place(program.path),
             help="change the call before export",
             operator=call.operator,
@@ -176,8 +175,7 @@ def inputs(program: Program, baseline: dict[str, list[str]]) -> Iterator[Finding
                 changes.append(f"{len(before)} inputs became {len(now)}")
             yield finding(
                 "EXT303",
-                f"{program.path}, method {method.name}, takes other inputs than what shipped: "
-                f"{'; '.join(changes)}",
+                f"{program.path}, method {method.name}, takes other inputs than what shipped: {'; '.join(changes)}",
                 place(program.path),
                 help="change the application's inputs with it, or export with the old shapes and types",
                 model=program.path,

@@ -134,12 +134,10 @@ def gelu_tanh(source: Source, nodes: list[ast.AST]) -> Iterator[Finding]:
             ):
                 yield finding(
                     "EXT204",
-                    "XNNPACK computes exact GELU for a node that asks for the tanh form: results differ by "
-                    "up to 5e-4",
+                    "XNNPACK computes exact GELU for a node that asks for the tanh form: results differ by up to 5e-4",
                     _at(source, node),
                     help=(
-                        "use exact GELU, or keep the node out of the delegate; kexec-lint delegate compare "
-                        "measures it"
+                        "use exact GELU, or keep the node out of the delegate; kexec-lint delegate compare measures it"
                     ),
                     confidence=Confidence.LIKELY,
                 )

@@ -61,8 +61,7 @@ def covered(build: Build, programs: list[Program]) -> Iterator[Finding]:
             if operator not in others and operator in build.generated:
                 yield finding(
                     "EXT203",
-                    f"{operator} is registered only for {plain.path}, whose delegated variant is "
-                    f"{variants[0].path}",
+                    f"{operator} is registered only for {plain.path}, whose delegated variant is {variants[0].path}",
                     build.generated[operator][0].at,
                     help=f"remove it if {plain.path} does not ship",
                     operator=operator,

@@ -44,9 +44,7 @@ def names(part: Part, release: tables.Release, also: frozenset[str]) -> Iterator
         near = suggest(operator, release)
         did_you_mean = f"write {' or '.join(near)}" if near else None
         if means is Meaning.FUNCTIONAL and entry.all_overloads and part.include_all is None:
-            reason = (
-                f"{operator} names no overload; executorch's metadata are by overload, so no kernel is emitted"
-            )
+            reason = f"{operator} names no overload; executorch's metadata are by overload, so no kernel is emitted"
         elif means is Meaning.FUNCTIONAL:
             reason = f"{operator} is functional; a program calls out variants, so this selects no kernel"
         elif means is Meaning.BARE:
@@ -60,8 +58,7 @@ def names(part: Part, release: tables.Release, also: frozenset[str]) -> Iterator
             since = f"; {versions[0]} to {versions[-1]} have one" if versions else ""
             yield finding(
                 "EXT102",
-                f"no kernel library of executorch {release.version} has {operator}{since}: codegen drops it "
-                "silently",
+                f"no kernel library of executorch {release.version} has {operator}{since}: codegen drops it silently",
                 entry.at,
                 help=did_you_mean or "write a kernel and name it in CUSTOM_OPS_YAML, or delegate or decompose it",
                 operator=operator,
@@ -88,9 +85,7 @@ def emits_nothing(part: Part, release: tables.Release) -> Iterator[Finding]:
             help="gen_oplist of 1.4.1 writes this when it gets no source; pass a model, a list or a YAML",
         )
         return
-    useful = [
-        entry for entry in part.selected if meaning(entry.operator, release) in (Meaning.KERNEL, Meaning.CUSTOM)
-    ]
+    useful = [entry for entry in part.selected if meaning(entry.operator, release) in (Meaning.KERNEL, Meaning.CUSTOM)]
     mute = [entry for entry in useful if entry.keys is None and entry.operator not in release.prim]
     dropped = [entry for entry in useful if not entry.root and entry not in mute]
     counted = [entry for entry in useful if entry.operator not in release.prim]
@@ -161,9 +156,7 @@ def unreachable(part: Part) -> Iterator[Finding]:
         shape = tables.aten_shapes().get(kernel.operator.removeprefix("aten::"))
         parts = special[0].count("|") + 1
         if "default" in kernel.keys:
-            reason = (
-                f"{kernel.operator} has a default and a specialised kernel: codegen takes one (AssertionError)"
-            )
+            reason = f"{kernel.operator} has a default and a specialised kernel: codegen takes one (AssertionError)"
             help_ = "keep one of them; dispatch on the dtype inside the kernel"
         elif shape is not None and shape.lists:
             reason = (

@@ -42,9 +42,7 @@ def read_binary(path: str, data: bytes, release: tables.Release) -> Part:
             found.add(name)
     part.registered = [Registered(name, "default", place(path), path) for name in sorted(found)]
     known = set(tables.LIBRARY_BACKENDS.values())
-    part.backends = {
-        match[1].decode(): place(path) for match in _BACKEND.finditer(data) if match[1].decode() in known
-    }
+    part.backends = {match[1].decode(): place(path) for match in _BACKEND.finditer(data) if match[1].decode() in known}
     part.backends_known = True
     return part
 
@@ -79,12 +77,7 @@ def read_map(path: str, text: str, release: tables.Release) -> Part:
             for operator in functions.get(name, ()):
                 rows.setdefault(operator, row)
                 sizes[operator] = sizes.get(operator, 0) + size
-        if (
-            ".text" in line
-            and (match := _KERNEL_OBJECT.search(line))
-            and match[1] in files
-            and (size := _size(line))
-        ):
+        if ".text" in line and (match := _KERNEL_OBJECT.search(line)) and match[1] in files and (size := _size(line)):
             first, sum_ = by_object.get(match[1], (row, 0))
             by_object[match[1]] = first, sum_ + size
     if not rows:

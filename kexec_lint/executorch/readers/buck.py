@@ -53,9 +53,7 @@ def _macro(operator: str) -> str:
     return operator.replace("::", "_").replace(".", "_").upper()
 
 
-def _operators(
-    part: Part, call: ast.Call, arguments: dict[str, ast.keyword], constants: dict[str, ast.expr]
-) -> None:
+def _operators(part: Part, call: ast.Call, arguments: dict[str, ast.keyword], constants: dict[str, ast.expr]) -> None:
     ops = arguments.get("ops")
     if ops is not None:
         for element in _elements(ops.value, constants):

@@ -166,8 +166,7 @@ def _gen_selected_ops(reading: _Reading, command: Command) -> None:
         part.problems.append(
             finding(
                 "EXT118",
-                "gen_selected_ops takes keyword arguments only: positional ones select nothing and CMake "
-                "says nothing",
+                "gen_selected_ops takes keyword arguments only: positional ones select nothing and CMake says nothing",
                 command.at,
                 help="write gen_selected_ops(LIB_NAME <lib> ROOT_OPS <operators> OPS_FROM_MODEL <model.pte>)",
             )
@@ -203,10 +202,7 @@ def _gen_selected_ops(reading: _Reading, command: Command) -> None:
     if any(is_true(value.text) for value in found.get("INCLUDE_ALL_OPS", [])):
         part.include_all = command.at
     _dtype_flag(part, found)
-    if (
-        any(is_true(value.text) for value in found.get("DTYPE_SELECTIVE_BUILD", []))
-        and not given["OPS_FROM_MODEL"]
-    ):
+    if any(is_true(value.text) for value in found.get("DTYPE_SELECTIVE_BUILD", [])) and not given["OPS_FROM_MODEL"]:
         part.problems.append(
             finding(
                 "EXT112",
@@ -236,8 +232,7 @@ def _gen_operators_lib(reading: _Reading, command: Command) -> None:
             reading.part.problems.append(
                 finding(
                     "EXT112",
-                    f"DTYPE_SELECTIVE_BUILD works for portable_kernels only; with {', '.join(kernels)} CMake "
-                    "stops",
+                    f"DTYPE_SELECTIVE_BUILD works for portable_kernels only; with {', '.join(kernels)} CMake stops",
                     found["DTYPE_SELECTIVE_BUILD"][0].at,
                     help="add portable_kernels to KERNEL_LIBS, or leave DTYPE_SELECTIVE_BUILD off",
                 )

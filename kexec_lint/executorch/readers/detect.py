@@ -122,10 +122,7 @@ def of_model(path: str, data: bytes) -> Part:
 def _folder(folder: Path, release: tables.Release) -> list[Part]:
     """Return the parts of a CMake build folder: the generated files under it and its cache."""
     found = [
-        path
-        for name in FOLDER_FILES
-        for path in sorted(folder.rglob(name))
-        if len(path.relative_to(folder).parts) <= 6
+        path for name in FOLDER_FILES for path in sorted(folder.rglob(name)) if len(path.relative_to(folder).parts) <= 6
     ]
     parts = [part for path in found for part in read(str(path), release)]
     generated_parts = {Path(part.path).parent for part in parts if part.kind is Kind.REGISTERED}

@@ -97,9 +97,7 @@ def _entry(part: Part, entry: Node, seen: dict[str, int]) -> None:
 def _schema(part: Part, node: Node, schema: str, operator: str) -> bool | None:
     """Return whether the schema is an out variant, None where codegen stops."""
     if not re.match(r"^[\w:]+(\.\w+)?\(.*\)\s*->\s*\S", schema, re.S):
-        _problem(
-            part, node, f"`func` needs a full schema `ns::name.overload(arguments) -> returns`, not {schema!r}"
-        )
+        _problem(part, node, f"`func` needs a full schema `ns::name.overload(arguments) -> returns`, not {schema!r}")
         return None
     head = operator.split("::")[-1].split(".")[0]
     if head.endswith("_out"):
@@ -118,8 +116,7 @@ def _schema(part: Part, node: Node, schema: str, operator: str) -> bool | None:
         part.problems.append(
             finding(
                 "EXT103",
-                f"{operator} has no out argument: codegen emits no kernel for a functional operator and says "
-                "nothing",
+                f"{operator} has no out argument: codegen emits no kernel for a functional operator and says nothing",
                 nodes.place(part.path, node),
                 help="declare the out variant: `name.out(…, *, Tensor(a!) out) -> Tensor(a!)`",
                 operator=operator,
