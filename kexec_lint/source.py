@@ -84,6 +84,8 @@ class Executor(Protocol):
     MENTIONS (optional): a few byte strings of which every file that matters holds at least one (`torch`). They are
     looked for before the needles: a tree that does not concern the executor then costs little more than reading.
 
+    ALONE (optional): True if `conclude` never finds anything, since every file is judged by itself.
+
     SUFFIXES: file extensions it reads. `needles(codes)`: literal byte strings made from rule and API metadata; a
     file that holds none of them cannot yield a finding of these codes nor facts that one needs.
     """

@@ -14,6 +14,7 @@ ISSUES = "https://github.com/kexec-lint/kexec-lint/issues"
 
 COMMANDS = {
     "check": "check source files and report findings",
+    "merge": "join the reports of a run in parts",
     "verify": "prove findings on real OpenCL devices, watch a program run",
     "graph": "draw queues, commands and what orders them",
     "rule": "explain a rule",
@@ -36,6 +37,16 @@ class Failure(click.ClickException):
     def show(self, file: IO[Any] | None = None) -> None:
         """Write the line."""
         click.echo(f"kexec-lint: {self.message}", file=file, err=True)
+
+
+def write_file(file: str, text: str) -> None:
+    """Write a report. Raises Failure."""
+    try:
+        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
+        with open(file, "w", encoding="utf-8", newline="\n") as out:
+            out.write(text)
+    except OSError as error:
+        raise Failure(f"{file}: {(error.strerror or str(error)).lower()}, report not written") from None
 
 
 class LazyGroup(click.Group):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kexec_lint import __version__
-from kexec_lint.cli import ISSUES, Failure
+from kexec_lint.cli import ISSUES, Failure, write_file
 from kexec_lint.engine import cache, index
 from kexec_lint.engine.check import Report, check, files
 from kexec_lint.engine.patterns import PatternError
@@ -33,6 +33,15 @@ CARRIERS = frozenset({"json", "sarif", "rdjson"})
 
 def _codes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(code for part in value for code in part.replace(",", " ").split())
+
+
+def _shard(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    from kexec_lint.engine import shard
+
+    try:
+        return None if value is None else shard.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[tuple[str, str | None]]:
@@ -83,6 +92,8 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--add-ignore", is_flag=True, help="Add a suppression comment to every line found.")
 @click.option("--runtime", metavar="MODULE", help="Import this module elsewhere and ask PyTorch's dispatcher too.")
 @click.option("--verified", metavar="FILE", help="Show what devices said: a JSON report of kexec-lint verify.")
+@click.option("--since", metavar="REV", help="Report only what changed since this git revision, and what that changes.")
+@click.option("--shard", callback=_shard, metavar="I/N", help="Check part I of N; `kexec-lint merge` joins them.")
 @click.option("--force-exclude", is_flag=True, help="Apply `exclude` to files named on the command line too.")
 @click.pass_context
 def command(
@@ -116,6 +127,8 @@ def command(
     add_ignore: bool,
     runtime: str | None,
     verified: str | None,
+    since: str | None,
+    shard: tuple[int, int] | None,
     force_exclude: bool,
 ) -> None:
     """Check source files and report findings.
@@ -130,6 +143,10 @@ def command(
         raise click.UsageError("--config and --isolated exclude each other")
     if sum(file is None for _, file in output_format) > 1:
         raise click.UsageError("only one --output-format can go to standard output; name a file: FORMAT:FILE")
+    if write_baseline and (since or shard):
+        raise click.UsageError("--write-baseline takes all findings: it goes together with neither --since nor --shard")
+    if since and paths == ("-",):
+        raise click.UsageError("--since compares files: it does not go together with standard input")
     request = Request(
         paths=paths or (".",),
         selection=Selection(select or None, extend_select, ignore),
@@ -142,6 +159,8 @@ def command(
         cache_directory=cache.folder(cache_dir),
         cache_results=not no_cache,
         stdin=_stdin(paths, stdin_filename),
+        shard=shard,
+        since=since,
         extra_facts=_runtime(runtime) if runtime else (),
     )
     try:
@@ -161,7 +180,7 @@ def command(
                 _say(_timings(report, time.perf_counter() - began))
             _say(report.notes)
             if baseline is not None:
-                _apply_baseline(report, baseline, write_baseline)
+                _apply_baseline(report, baseline, write_baseline, whole=not (since or shard))
             if verified is not None:
                 _add_verdicts(report, verified)
             if add_ignore:
@@ -263,7 +282,7 @@ def _timings(report: Report, total: float) -> Iterator[str]:
         yield f"slow: {seconds * 1000:.0f} ms {name}"
 
 
-def _apply_baseline(report: Report, file: str, write: bool) -> None:
+def _apply_baseline(report: Report, file: str, write: bool, whole: bool) -> None:
     from kexec_lint.engine import baseline
 
     if write:
@@ -272,7 +291,7 @@ def _apply_baseline(report: Report, file: str, write: bool) -> None:
         report.findings = []
         return
     report.findings, gone = baseline.unknown(file, report.findings, report.texts)
-    if gone:
+    if gone and whole:
         click.echo(f"{file}: {_count(gone, 'entry', 'entries')} no longer found; --write-baseline drops them", err=True)
 
 
@@ -337,7 +356,7 @@ def _write(
     start = os.getcwd()
     for name, file in formats:
         if file is not None:
-            _write_file(file, render(name, report, Context(start)))
+            write_file(file, render(name, report, Context(start)))
     main = next((name for name, file in formats if file is None), "full")
     colour = output_file is None and _colour()
     width = _width() if output_file is None and sys.stdout.isatty() else 0
@@ -350,18 +369,9 @@ def _write(
     if main in ("full", "concise") and not quiet:
         text += _summary(report)
     if output_file is not None:
-        _write_file(output_file, text)
+        write_file(output_file, text)
     elif text:
         click.echo(text, nl=False, color=colour, err=to_error)
-
-
-def _write_file(file: str, text: str) -> None:
-    try:
-        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
-        with open(file, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-    except OSError as error:
-        raise Failure(f"{file}: {(error.strerror or str(error)).lower()}, report not written") from None
 
 
 def _width() -> int:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kexec_lint.cli import Failure
-from kexec_lint.cli.check import _write_file
+from kexec_lint.cli import Failure, write_file
 from kexec_lint.drawing import FORMATS
 from kexec_lint.engine import cache
 from kexec_lint.engine.decoding import Unreadable, decode
@@ -52,7 +51,7 @@ def command(
     if output is None:
         click.echo(text, nl=False)
     else:
-        _write_file(output, text)
+        write_file(output, text)
 
 
 def _by_name(output: str | None) -> str:

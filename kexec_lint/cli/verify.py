@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kexec_lint.cli import Failure
-from kexec_lint.cli.check import _codes, _formats, _write, _write_file
+from kexec_lint.cli import Failure, write_file
+from kexec_lint.cli.check import _codes, _formats, _write
 from kexec_lint.engine.check import Report
 from kexec_lint.findings import Finding
 from kexec_lint.verify import VerifyError
@@ -262,11 +262,11 @@ def _write_run(
 
     for name, target in formats:
         if target is not None:
-            _write_file(target, rendered(name))
+            write_file(target, rendered(name))
     main = next((name for name, target in formats if target is None), "full")
     text = rendered(main) if report.findings or main not in ("full", "concise") else ""
     if file is not None:
-        _write_file(file, text)
+        write_file(file, text)
     elif text and not (formats and all(target is not None for _, target in formats)):
         click.echo(text, nl=False, err=True)
     if not quiet:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Executor as Pool
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kexec_lint import plugins
 from kexec_lint.engine import discovery, executors, idle, pool, suppressions, wire
@@ -18,8 +18,11 @@ from kexec_lint.engine.request import Profile
 from kexec_lint.engine.results import Cache
 from kexec_lint.engine.settings import SettingsError, row_of
 from kexec_lint.engine.texts import Texts, in_cells
-from kexec_lint.engine.tree import Lookup, content_digest
+from kexec_lint.engine.tree import Lookup, Tree, content_digest
 from kexec_lint.findings import Confidence, Finding
+
+if TYPE_CHECKING:
+    from kexec_lint.engine.since import Earlier
 
 
 @dataclass
@@ -28,6 +31,8 @@ class Gathered:
 
     findings: list[Finding] = field(default_factory=list)
     facts: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    """Displayed names of the files that the changes touch, in a run since a revision."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +52,31 @@ class Result:
 def complete(run: Run, workers: Pool | None, progress: Callable[[int, int], None] | None) -> None:
     """Fill the report of a run whose files have been read."""
     gathered = Gathered()
-    _gather(run, gathered, workers, progress)
+    tree = pool.tree(run.number, run.start, run.roots)
+    earlier = None if run.changes is None else run.changes.earlier(tree)
+    _gather(run, gathered, tree, earlier, workers, progress)
     run.report.facts = gathered.facts
     with run.timed("concluding"):
-        _conclude(run, gathered)
         unsaved = {discovery.shown(path, run.start): data for path, data in run.buffers.items()}
         run.report.texts = Texts(unsaved | run.data)
-        run.report.findings = _judge(run, gathered.findings)
+        known = set() if earlier is None else _known(run, gathered, earlier)
+        _conclude(run, gathered)
+        found = _judge(run, gathered.findings)
+        if earlier is not None:
+            found = [f for f in found if f.location.filename in gathered.touched or f not in known]
+            run.report.files = sum(t.shown in gathered.touched and run.tells(t.shown) for t in run.targets)
+        run.report.findings = found
 
 
-def _gather(run: Run, gathered: Gathered, workers: Pool | None, progress: Callable[[int, int], None] | None) -> None:
+def _gather(
+    run: Run,
+    gathered: Gathered,
+    tree: Tree,
+    earlier: Earlier | None,
+    workers: Pool | None,
+    progress: Callable[[int, int], None] | None,
+) -> None:
     """Answer from the cache what it knows; analyse and store the rest."""
-    tree = pool.tree(run.number, run.start, run.roots)
     for path, data in run.buffers.items():
         tree.overlay(path, data)
     for shown, data in run.data.items():
@@ -67,6 +85,8 @@ def _gather(run: Run, gathered: Gathered, workers: Pool | None, progress: Callab
     cache = Cache(run.request.cache_directory if run.request.cache_results else None)
     jobs: dict[pool.Job, str] = {}
     hits = []
+    if run.changes is not None:
+        gathered.touched |= {target.shown for target in run.targets if run.changes.hold(target.path)}
     with run.timed("cache"):
         fingerprint = content_digest(run.index.fingerprint.encode())
         keys = [_key(run, fingerprint, *candidate) for candidate in run.candidates]
@@ -75,9 +95,9 @@ def _gather(run: Run, gathered: Gathered, workers: Pool | None, progress: Callab
             result = _unpack(stored.get(key))
             if result is not None and result.holds(tree.digest):
                 hits.append(key)
-                _take(run, gathered, target.shown, reader.name, result)
+                _take(run, gathered, target.shown, reader.name, result, earlier)
             else:
-                jobs[_job(run, target, profile, reader)] = key
+                jobs[_job(run, target, profile, reader, run.data[target.shown])] = key
     run.report.cached = len(hits)
     run.report.analysed = len(jobs)
     fresh: dict[str, str] = {}
@@ -101,19 +121,19 @@ def _gather(run: Run, gathered: Gathered, workers: Pool | None, progress: Callab
                 run.report.errors.append(f"{job.shown}: internal error: {outcome.error}")
             else:
                 fresh[jobs[job]] = outcome.value
-                _take(run, gathered, job.shown, names[job.module], result)
+                _take(run, gathered, job.shown, names[job.module], result, earlier)
     with run.timed("cache"):
         if fresh:
             cache.put(fresh, hits)
         cache.close()
 
 
-def _job(run: Run, target: Target, profile: Profile, reader: executors.Reader) -> pool.Job:
+def _job(run: Run, target: Target, profile: Profile, reader: executors.Reader, data: bytes) -> pool.Job:
     return pool.Job(
         module=reader.module,
         shown=target.shown,
         path=target.path,
-        data=run.data[target.shown],
+        data=data,
         options=profile.options,
         start=run.start,
         roots=run.roots,
@@ -158,18 +178,48 @@ def _unpack(value: str | None) -> Result | None:
         return None
 
 
-def _take(run: Run, gathered: Gathered, shown: str, executor: str, result: Result) -> None:
-    gathered.findings += result.findings
+def _take(run: Run, gathered: Gathered, shown: str, executor: str, result: Result, earlier: Earlier | None) -> None:
+    if earlier is not None and shown not in gathered.touched and not result.holds(earlier.digest):
+        gathered.touched.add(shown)
     if result.facts is not None:
         gathered.facts.setdefault(executor, {})[shown] = result.facts
+    if run.tells(shown):
+        gathered.findings += result.findings
     if result.notes:
         run.unchecked.add(shown)
-        run.report.notes += result.notes
+        if run.tells(shown) and (earlier is None or shown in gathered.touched):
+            run.report.notes += result.notes
+
+
+def _known(run: Run, now: Gathered, earlier: Earlier) -> set[Finding]:
+    """Return what could be found before the changes in the files that they do not touch.
+
+    What only all files together show may be new there: the kernel that another file had is gone. For that the facts
+    of the touched files are gathered anew, from what they were.
+    """
+    facts = {name: {k: v for k, v in files.items() if k not in now.touched} for name, files in now.facts.items()}
+    before = Gathered([f for f in now.findings if f.location.filename not in now.touched], facts)
+    gone = [Target(path, discovery.shown(path, run.start)) for path in earlier.gone() if run.lacks(path)]
+    for target in [*(target for target in run.targets if target.shown in now.touched), *gone]:
+        profile = run.profiles.of(os.path.dirname(target.path))
+        readers = [reader for reader in profile.readers if not reader.alone]
+        data = earlier.content(target.path) if readers else None
+        for reader in readers:
+            if data is not None and reader.wants(discovery.suffix(target.path), data):
+                outcome = pool.scan(_job(run, target, profile, reader, data), earlier)
+                result = _unpack(outcome.value)
+                if result is not None and result.facts is not None:
+                    before.facts.setdefault(reader.name, {})[target.shown] = result.facts
+    silenced = run.report.silenced
+    _conclude(run, before)
+    known = set(_judge(run, [f for f in before.findings if f.location.filename not in now.touched]))
+    run.report.silenced = silenced
+    return known
 
 
 def _conclude(run: Run, gathered: Gathered) -> None:
     """Let every executor that gathered facts judge them together, once for each set of settings."""
-    modules = {reader.name: reader.module for _, _, reader in run.candidates}
+    modules = {reader.name: reader.module for profile in run.profiles.all() for reader in profile.readers}
     for name, more in run.request.extra_facts:
         if name in modules:
             gathered.facts.setdefault(name, {}).update(more)
@@ -181,7 +231,8 @@ def _conclude(run: Run, gathered: Gathered) -> None:
             except Exception as error:
                 run.report.errors.append(f"{name}: internal error: {pool.describe(error)}")
             else:
-                gathered.findings += [f for f in findings if run.profile(f.location.filename) is profile]
+                told = [f for f in findings if run.tells(f.location.filename)]
+                gathered.findings += [f for f in told if run.profile(f.location.filename) is profile]
 
 
 def _judge(run: Run, raw: list[Finding]) -> list[Finding]:
@@ -213,7 +264,7 @@ def _silence(run: Run, shown: str, findings: list[Finding], wanted: Callable[[Fi
     comments = suppressions.find(source)
     kept = suppressions.silence(findings, comments)
     run.report.silenced += len(findings) - len(kept)
-    if shown not in run.unchecked:
+    if shown not in run.unchecked and run.tells(shown):
         told = idle.findings(source, comments, run.index.rules, run.profile(shown).codes)
         kept += suppressions.silence(filter(wanted, told), comments)
     return kept

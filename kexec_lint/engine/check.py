@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kexec_lint.engine import discovery, executors, index
+from kexec_lint.engine import discovery, executors, index, shard
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile, Profiles, Request
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor as Pool
 
+    from kexec_lint.engine.since import Changes
     from kexec_lint.engine.texts import Texts
     from kexec_lint.findings import Finding
 
@@ -87,7 +88,7 @@ def files(request: Request) -> tuple[list[str], list[str]]:
     """Return the displayed names of the files that a run would read, and the notes on the rest."""
     run = Run(request)
     run.find()
-    return [target.shown for target in run.targets], run.report.notes
+    return [target.shown for target in run.targets if run.shows(target)], run.report.notes
 
 
 class Run:
@@ -109,10 +110,24 @@ class Run:
             self.profiles = Profiles(request, self.index)
         self.targets: list[Target] = []
         self.roots: tuple[str, ...] = ()
+        self._suffixes: frozenset[str] = frozenset()
         self.candidates: list[tuple[Target, Profile, executors.Reader]] = []
         self.data: dict[str, bytes] = {}
         self.commented: set[str] = set()
         self.unchecked = self.report.unchecked
+        self.changes: Changes | None = None
+        if request.since is not None:
+            from kexec_lint.engine.since import Changes
+
+            self.changes = Changes(request.since, request.paths)
+
+    def shows(self, target: Target) -> bool:
+        """Return whether the run reports on a file whatever it depends on: one of its part that changed."""
+        return self.tells(target.shown) and (self.changes is None or self.changes.hold(target.path))
+
+    def tells(self, shown: str) -> bool:
+        """Return whether the run reports on a file, or another part of it does."""
+        return shard.holds(self.request.shard, shown)
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -147,28 +162,35 @@ class Run:
             raise FileNotFoundError(f"{found.missing[0]}: no such file or folder")
         self.report.notes += found.notes
         self.targets = found.targets
-        for path in self.buffers:  # a file that has not been saved yet
-            below = any(path.startswith(root.rstrip(os.sep) + os.sep) for root in found.roots)
-            read = below and discovery.suffix(path) in suffixes and not os.path.lexists(path)
-            if read and not discovery.excluded(path, exclude, directory=False):
-                self.targets.append(Target(path, discovery.shown(path, self.start)))
         self.roots = tuple(found.roots)
+        self._suffixes = suffixes
+        self.targets += [Target(path, discovery.shown(path, self.start)) for path in self.buffers if self.lacks(path)]
+
+    def lacks(self, path: str) -> bool:
+        """Return whether a file would be a target if it were there: one not saved yet, one deleted."""
+        below = any(path.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
+        read = below and discovery.suffix(path) in self._suffixes and not os.path.lexists(path)
+        return read and not discovery.excluded(path, self.profiles.finder.exclude, directory=False)
 
     def read(self) -> None:
         """Read the targets; keep those that hold a needle of an executor or may hold a suppression."""
         families = {code[:3].encode() for code in self.index.rules}
-        self.report.files = len(self.targets)
         with self.timed("reading files"):
             for target in self.targets:
-                data = self._content(target)
+                tells = self.tells(target.shown)
+                self.report.files += self.shows(target)
+                profile = self.profiles.of(os.path.dirname(target.path))
+                readers = profile.readers if tells else tuple(r for r in profile.readers if not r.alone)
+                data = self._content(target) if readers or tells else None
                 if data is None:
                     continue
-                profile = self.profiles.of(os.path.dirname(target.path))
                 suffix = discovery.suffix(target.path)
                 if suffix == ".ipynb":
                     suffix = ".py"
-                wanted = [(target, profile, reader) for reader in profile.readers if reader.wants(suffix, data)]
-                if b"kexec:" in data or (b"noqa" in data and any(family in data for family in families)):
+                wanted = [(target, profile, reader) for reader in readers if reader.wants(suffix, data)]
+                if not tells:
+                    pass
+                elif b"kexec:" in data or (b"noqa" in data and any(family in data for family in families)):
                     self.commented.add(target.shown)
                 if wanted or target.shown in self.commented:
                     self.data[target.shown] = data
@@ -190,4 +212,5 @@ class Run:
 
     def _skip(self, target: Target, reason: str) -> None:
         self.unchecked.add(target.shown)
-        self.report.notes.append(f"{target.shown}: {reason}")
+        if self.shows(target):
+            self.report.notes.append(f"{target.shown}: {reason}")

@@ -19,13 +19,17 @@ EXECUTORS: dict[str, str] = {
 
 
 class Reader(NamedTuple):
-    """What decides whether an executor reads a file: its suffixes, and literal mentions and needles."""
+    """What decides whether an executor reads a file: its suffixes, and literal mentions and needles.
+
+    `alone` says that it judges every file by itself.
+    """
 
     name: str
     module: str
     suffixes: frozenset[str]
     needles: tuple[bytes, ...]
     mentions: tuple[bytes, ...] = ()
+    alone: bool = False
 
     def wants(self, suffix: str, data: bytes) -> bool:
         """Return whether the file can matter to the executor at all."""
@@ -45,7 +49,8 @@ def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     """Ask an executor for its suffixes and its needles for `codes`."""
     executor = load(module)
     mentions = tuple(getattr(executor, "MENTIONS", ()))
-    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)), mentions)
+    alone = getattr(executor, "ALONE", False)
+    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)), mentions, alone)
 
 
 def shortest(needles: frozenset[bytes]) -> tuple[bytes, ...]:

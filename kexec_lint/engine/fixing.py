@@ -119,10 +119,12 @@ def _no_more(after: Iterable[Finding], before: Iterable[Finding], fixed: Iterabl
 def _with(request: Request, filename: str, data: bytes) -> Request:
     """Return the request for one file with other content."""
     if request.stdin is not None:
-        return request._replace(stdin=(request.stdin[0], data), cache_results=False)
+        return request._replace(stdin=(request.stdin[0], data), cache_results=False, shard=None)
     path = os.path.abspath(filename)
     others = tuple((p, d) for p, d in request.buffers if p != path)
-    return request._replace(paths=(filename,), buffers=(*others, (path, data)), jobs=1, cache_results=False)
+    return request._replace(
+        paths=(filename,), buffers=(*others, (path, data)), jobs=1, cache_results=False, shard=None, since=None
+    )
 
 
 def write(file: Fixed) -> None:

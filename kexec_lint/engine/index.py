@@ -45,9 +45,9 @@ class Index:
         others = {plugin.name: plugin.module for plugin in plugins.installed(plugins.EXECUTORS)}
         for name, module in {**others, **executors.EXECUTORS}.items():
             if name in known and known[name][0] == module:
-                _, suffixes, *words = known[name]
+                _, alone, suffixes, *words = known[name]
                 needles, mentions = (tuple(word.encode("latin-1") for word in part) for part in words)
-                result.append(executors.Reader(name, module, frozenset(suffixes), needles, mentions))
+                result.append(executors.Reader(name, module, frozenset(suffixes), needles, mentions, alone))
                 continue
             try:
                 reader = executors.reader(name, module, codes)
@@ -57,7 +57,7 @@ class Index:
             result.append(reader)
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
                 lists = ([word.decode("latin-1") for word in part] for part in (reader.needles, reader.mentions))
-                known[name] = [module, sorted(reader.suffixes), *lists]
+                known[name] = [module, reader.alone, sorted(reader.suffixes), *lists]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:

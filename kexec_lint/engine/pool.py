@@ -126,8 +126,12 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         processes.shutdown()
 
 
-def scan(job: Job) -> Outcome:
-    """Run one executor on one file, on a stack deep enough for deeply nested code. Raises nothing."""
+def scan(job: Job, where: Tree | None = None) -> Outcome:
+    """Run one executor on one file, on a stack deep enough for deeply nested code. Raises nothing.
+
+    Without `where` the file is looked at in this process's tree for the run.
+    """
+    where = where or tree(job.run, job.start, job.roots)
     outcome = Outcome()
     began = time.perf_counter()
     gc.disable()  # the collector would walk the cached modules again and again
@@ -135,11 +139,11 @@ def scan(job: Job) -> Outcome:
     previous = threading.stack_size(_STACK)
     try:
         sys.setrecursionlimit(max(limit, _RECURSION))
-        thread = threading.Thread(target=_scan, args=(job, outcome))
+        thread = threading.Thread(target=_scan, args=(job, outcome, where))
         thread.start()
         thread.join()
     except RuntimeError:  # no memory for such a stack
-        _scan(job, outcome)
+        _scan(job, outcome, where)
     finally:
         threading.stack_size(previous)
         sys.setrecursionlimit(limit)
@@ -149,8 +153,8 @@ def scan(job: Job) -> Outcome:
     return outcome
 
 
-def _scan(job: Job, outcome: Outcome) -> None:
-    project = RecordingProject(tree(job.run, job.start, job.roots))
+def _scan(job: Job, outcome: Outcome, where: Tree) -> None:
+    project = RecordingProject(where)
     result = FileResult()
     try:
         executor = executors.load(job.module)

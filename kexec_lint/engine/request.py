@@ -36,6 +36,10 @@ class Request(NamedTuple):
     """Displayed name and content of standard input, checked instead of the file of that name."""
     buffers: tuple[tuple[str, bytes], ...] = ()
     """Absolute path and content of files as an editor holds them, which stand for those on the disk."""
+    shard: tuple[int, int] | None = None
+    """Report on part I of N of the files only; see `shard`."""
+    since: str | None = None
+    """Report only what changed since this git revision, and what that changes elsewhere; see `since`."""
     extra_facts: tuple[tuple[str, dict[str, dict[str, Any]]], ...] = ()
     """Executor → facts by pseudo-file that no file holds, such as what a running program registered."""
 

@@ -15,7 +15,7 @@ from kexec_lint.source import Source
 Lookup = tuple[str, str, int, str]
 """("module", name, level, importer) or ("read", path, 0, relative_to)."""
 
-_PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "kexec-lint.toml", ".hg")
+PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "kexec-lint.toml", ".hg")
 
 
 class Tree:
@@ -86,19 +86,29 @@ class Tree:
             base = folder
             for _ in range(level - 1):
                 base = os.path.dirname(base)
-            return _module_file(base, parts) if self._inside(base, folder) else None
+            return self._module_file(base, parts) if self._inside(base, folder) else None
         if not parts:
             return None
         bases = [_package_root(folder), folder, *self.roots, project_root(folder)]
         for base in dict.fromkeys(b for root in bases for b in (root, os.path.join(root, "src"))):
-            found = _module_file(base, parts)
+            found = self._module_file(base, parts)
             if found is not None:
                 return found
         return None
 
     def _named_path(self, name: str, folder: str) -> str | None:
         path = os.path.normpath(os.path.join(folder, name))
-        return path if self._inside(path, folder) and os.path.isfile(path) else None
+        return path if self._inside(path, folder) and self._is_file(path) else None
+
+    def _module_file(self, base: str, parts: list[str]) -> str | None:
+        stem = os.path.join(base, *parts) if parts else base
+        for path in (os.path.join(stem, "__init__.py"), f"{stem}.py" if parts else ""):
+            if path and self._is_file(path):
+                return path
+        return None
+
+    def _is_file(self, path: str) -> bool:
+        return os.path.isfile(path)
 
     def _inside(self, path: str, folder: str) -> bool:
         """Return whether a path lies in the scanned folders or in the project that `folder` belongs to."""
@@ -135,14 +145,6 @@ def content_digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def _module_file(base: str, parts: list[str]) -> str | None:
-    stem = os.path.join(base, *parts) if parts else base
-    for path in (os.path.join(stem, "__init__.py"), f"{stem}.py" if parts else ""):
-        if path and os.path.isfile(path):
-            return path
-    return None
-
-
 @lru_cache(maxsize=4096)
 def _package_root(folder: str) -> str:
     """Return the folder that holds the outermost package around `folder`."""
@@ -159,7 +161,7 @@ def project_root(folder: str) -> str:
     """Return the closest folder at or above that looks like the top of a project, or `folder` itself."""
     above = folder
     while True:
-        if any(os.path.exists(os.path.join(above, mark)) for mark in _PROJECT_MARKS):
+        if any(os.path.exists(os.path.join(above, mark)) for mark in PROJECT_MARKS):
             return above
         parent = os.path.dirname(above)
         if parent == above:

@@ -24,6 +24,9 @@ SUFFIXES = frozenset(
     {".yaml", ".yml", ".cmake", ".bzl", ".py", "cmakelists.txt", "cmakepresets.json", "buck", "targets"}
 )
 
+ALONE = True
+"""Every rule of plain `check` is decided file by file."""
+
 IN_FILES = frozenset(
     "EXT102 EXT103 EXT104 EXT105 EXT112 EXT113 EXT114 EXT117 EXT118 EXT119 EXT120 EXT204 EXT305 EXT306".split()  # noqa: SIM905
 )

@@ -10,6 +10,7 @@ from kexec_lint.source import FileResult, Options, Project, Source
 
 NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
 SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
+ALONE = True
 
 
 def needles(codes: frozenset[str]) -> frozenset[bytes]:
