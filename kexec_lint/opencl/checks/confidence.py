@@ -64,8 +64,8 @@ def _kernel_pair(
         return Confidence.LIKELY
     if sure.memory.access == "read":
         return None
-    if later.kind in ("read", "migrate") and unknown[0]:
-        return Confidence.LIKELY
+    if (later.kind in ("read", "migrate") or (later.kind == "map" and second.reads)) and unknown[0]:
+        return Confidence.LIKELY  # why fetch what no kernel has written?
     return Confidence.POSSIBLE
 
 

@@ -85,7 +85,7 @@ def timed_enqueue(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             for c in graph.commands
             if begin.index < c.index < end.index and c.guard <= end.guard and not graph.reaches(c, end)
         ]
-        if not running or graph.threaded or begin.site[:-1] != end.site[:-1]:
+        if not running or graph.threaded or begin.site[:-1] != end.site[:-1] or begin.what != end.what:
             continue
         last = running[-1]
         yield Evidence(

@@ -24,7 +24,7 @@ def in_flight(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             c
             for c in graph.commands
             if c.index < point.index
-            and c.guard <= point.guard
+            and (c.guard <= point.guard or (_ends(point) and not g.exclusive(c.guard, point.guard)))
             and c.kind not in ("marker", "barrier", "migrate", "free", "unmap", "map")
             and (point.kind == "exit" or c.event in point.events)
             and not graph.reaches(c, point)
@@ -41,7 +41,7 @@ def in_flight(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                 against=last.site,
                 related=((f"{name(last)} is enqueued here", last.site),),
             )
-        elif point.what.startswith("the end"):
+        elif _ends(point):
             yield Evidence(
                 "OCL316",
                 last.site,
@@ -57,3 +57,8 @@ def in_flight(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                 against=last.site,
                 related=((f"{name(last)} is enqueued here", last.site),),
             )
+
+
+def _ends(point: g.HostPoint) -> bool:
+    """Return whether every path that is left leads here: the end of the program."""
+    return point.what.startswith("the end")

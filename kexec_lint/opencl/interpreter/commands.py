@@ -129,7 +129,8 @@ def memory_of(
                 decided = len(choices) == 1 or guard <= m.guard
                 yield from memory_of(m, option, kind, certain and decided)
         case Object(kind="memory" | "host" | "map"):
-            yield value.model.host if value.kind == "map" else value.model, certain, None, False
+            view = bool(value.state.get("part"))
+            yield value.model.host if value.kind == "map" else value.model, certain, None, view
         case Object(kind="array"):
             part = value.state.get("part")
             yield value.model, certain, part if isinstance(part, tuple) else None, part == "unknown"

@@ -90,7 +90,7 @@ def function(m: Machine, dotted: str, arguments: Arguments, span: p.Span) -> Abs
     if below is not None:
         return _pyopencl(m, below, arguments, span)
     if dotted in TIMERS:
-        m.point("timer", span)
+        m.point("timer", span, what=dotted)
         return m.fresh("time")
     short = dotted.removeprefix("builtins.")
     handler = BUILTINS.get(short)

@@ -60,7 +60,8 @@ def _kernel(unit: Unit, text: Text, covered: bool) -> Kernel:
         writes: bool | None = False
         atomic_only = False
         if param.pointer or param.kind in ("image", "pipe"):
-            access = summary.accesses[i] if summary is not None else None
+            seen = summary is not None and i < len(summary.accesses)  # text that is no C may say it in several ways
+            access = summary.accesses[i] if summary is not None and seen else None
             reads, writes = access.answer() if access is not None else (None, None)
             atomic_only = access is not None and access.atomic and not access.plain and not access.lost
             if not covered:

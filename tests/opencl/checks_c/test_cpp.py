@@ -6,6 +6,62 @@ import pytest
 from native_cases import cases, verify
 
 OCL101 = r"""
+// bad kernels in a vector, made in a loop over devices that ends early
+#define COUNT 2
+int f(const std::vector<cl::Device> &devices, cl::Program::Binaries bins, size_t n) {
+    cl_int err;
+    cl::CommandQueue q;
+    cl::Context c;
+    std::vector<cl::Kernel> kernels(COUNT);
+    bool found = false;
+    for (unsigned int i = 0; i < devices.size(); i++) {
+        CHECK(err, c = cl::Context(devices[i], nullptr, nullptr, nullptr, &err));
+        CHECK(err, q = cl::CommandQueue(c, devices[i], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &err));
+        cl::Program p(c, {devices[i]}, bins, nullptr, &err);
+        if (err == CL_SUCCESS) {
+            for (int k = 0; k < COUNT; k++)
+                CHECK(err, kernels[k] = cl::Kernel(p, "twice", &err));
+            found = true;
+            break;
+        }
+    }
+    if (!found)
+        exit(1);
+    std::vector<cl::Buffer> out(COUNT);
+    for (int k = 0; k < COUNT; k++)
+        CHECK(err, out[k] = cl::Buffer(c, CL_MEM_WRITE_ONLY, n, nullptr, &err));
+    for (int k = 0; k < COUNT; k++) {
+        CHECK(err, err = kernels[k].setArg(0, out[k]));
+        CHECK(err, err = q.enqueueTask(kernels[k]));
+    }
+    for (int k = 0; k < COUNT; k++)
+        CHECK(err, err = q.enqueueMigrateMemObjects({out[k]}, CL_MIGRATE_MEM_OBJECT_HOST)); // expect: OCL101
+    q.finish();
+    return 0;
+}
+// bad mapped for reading while a kernel may fill it
+void f(cl::Context &c, cl::Device &d, cl::Program &p, size_t n) {
+    cl::CommandQueue q(c, d, OOO);
+    cl::Kernel k(p, "fill");
+    cl::Buffer b(c, CL_MEM_READ_WRITE, n);
+    k.setArg(0, b);
+    q.enqueueTask(k);
+    float *x = (float *)q.enqueueMapBuffer(b, CL_TRUE, CL_MAP_READ, 0, n); // expect: OCL101
+    q.enqueueUnmapMemObject(b, x);
+    q.finish();
+}
+// good mapped for reading behind the kernel's event
+void f(cl::Context &c, cl::Device &d, cl::Program &p, size_t n) {
+    cl::CommandQueue q(c, d, OOO);
+    cl::Kernel k(p, "fill");
+    cl::Buffer b(c, CL_MEM_READ_WRITE, n);
+    k.setArg(0, b);
+    std::vector<cl::Event> done(1);
+    q.enqueueTask(k, nullptr, &done[0]);
+    float *x = (float *)q.enqueueMapBuffer(b, CL_TRUE, CL_MAP_READ, 0, n, &done);
+    q.enqueueUnmapMemObject(b, x);
+    q.finish();
+}
 // bad write then kernel
 void f(cl::Context &c, cl::Device &d, cl::Kernel &k, std::vector<float> &h) {
     cl::CommandQueue q(c, d, OOO);
@@ -228,9 +284,95 @@ void f(cl::CommandQueue &q, cl::Buffer &b) {
 }
 """
 
-TABLES = {"OCL101": OCL101, "OCL203": OCL203}
+OCL201 = r"""
+// bad a row of an array of vectors
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    std::vector<int> rows[2];
+    for (int i = 0; i < 2; i++)
+        rows[i].resize(16);
+    q.enqueueReadBuffer(b, CL_FALSE, 0, 64, rows[0].data());
+    int sum = rows[0][3]; // expect: OCL201
+    q.finish();
+    return sum;
+}
+// bad memory behind Xilinx' extension structure
+int f(cl::Context &context, cl::Device &d, cl::Program &p) {
+    std::vector<int> x(16);
+    cl::CommandQueue q(context, d, OOO);
+    cl::Kernel k(p, "fill");
+    cl_mem_ext_ptr_t behind;
+    behind.obj = x.data();
+    behind.param = 0;
+    behind.flags = XCL_MEM_DDR_BANK0;
+    cl::Buffer b(context, CL_MEM_WRITE_ONLY | CL_MEM_EXT_PTR_XILINX | CL_MEM_USE_HOST_PTR, 64, &behind);
+    k.setArg(0, b);
+    q.enqueueTask(k);
+    q.finish();
+    q.enqueueMigrateMemObjects({b}, CL_MIGRATE_MEM_OBJECT_HOST);
+    int first = x[0]; // expect: OCL201
+    q.finish();
+    return first;
+}
+// good another row
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    std::vector<int> rows[2];
+    rows[0].resize(16);
+    rows[1].resize(16);
+    q.enqueueReadBuffer(b, CL_FALSE, 0, 64, rows[0].data());
+    int sum = rows[1][3];
+    q.finish();
+    return sum;
+}
+// good a row that is not known
+int f(cl::CommandQueue &q, cl::Buffer &b, int i, int k) {
+    std::vector<int> rows[2];
+    q.enqueueReadBuffer(b, CL_FALSE, 0, 64, rows[i].data());
+    int sum = rows[k][3];
+    q.finish();
+    return sum;
+}
+"""
+
+OCL316 = r"""
+// bad the only wait is missing, after an early return
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return 1;
+    cl::Context c(CL_DEVICE_TYPE_GPU);
+    cl::CommandQueue q(c);
+    cl::Program p(c, argv[1], true);
+    cl::Kernel k(p, "work");
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(64)); // expect: OCL316
+    return 0;
+}
+// good a wait, after an early return
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return 1;
+    cl::Context c(CL_DEVICE_TYPE_GPU);
+    cl::CommandQueue q(c);
+    cl::Program p(c, argv[1], true);
+    cl::Kernel k(p, "work");
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(64));
+    q.finish();
+    return 0;
+}
+// good a wait on some path
+int main(int argc, char **argv) {
+    cl::Context c(CL_DEVICE_TYPE_GPU);
+    cl::CommandQueue q(c);
+    cl::Program p(c, argv[1], true);
+    cl::Kernel k(p, "work");
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(64));
+    if (argc > 2)
+        q.finish();
+    return 0;
+}
+"""
+
+TABLES = {"OCL101": OCL101, "OCL201": OCL201, "OCL203": OCL203, "OCL316": OCL316}
 
 
-@pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text)])
+@pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text, 1)])
 def test_cpp(code: str, chunk: str) -> None:
     verify(code, chunk, "c++")

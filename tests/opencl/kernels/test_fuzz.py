@@ -73,6 +73,11 @@ def damaged(draw: st.DrawFn) -> str:
 @example("#define A B\n#define B A\n__kernel void k(A a, __global B *b) { b[A] = B; }")
 @example("#define F(x) F(F(x)) F(x)\n__kernel void k() { " + "F(" * 40 + ")" * 40 + "; }")
 @example("#if 1\n" * 3000 + "__kernel void k() {}")
+@example(
+    "    t[i]__global const float *a, __local float *t, int i) {\n"
+    "__kernel __attribute__((reqd_work_group_size(64, 1, 1)))\nvoid first(__global float *restrict v,"
+    " __global Cell *cells, __local float *tile, const int n,\n    read_only image2d_t im)\n{\nkernel vo"
+)
 def test_no_text_raises_or_hangs(text: str) -> None:
     start = time.perf_counter()
     kernels = read_kernels(text)

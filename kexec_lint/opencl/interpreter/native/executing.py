@@ -172,7 +172,7 @@ def after_loop(m: Machine, loop: p.Loop) -> None:
             assign(m, one.target, m.fresh("counter", one.target.id), one.span)
     for value in list(m.frame.variables.values()):
         if pointers.is_array(value) and isinstance(value, Object) and not value.state.get("open"):
-            m.heap.write(value.state, "open", True)
+            m.heap.write(value.state, "open", pointers.LONGER)
 
 
 def _class(m: Machine, node: p.Class) -> Flow:

@@ -73,7 +73,23 @@ ALLOCATORS = frozenset(
 )
 FREES = frozenset(["free", "_aligned_free", "_mm_free", "aligned_free"])
 EXITS = frozenset(["exit", "_exit", "abort", "quick_exit", "_Exit", "terminate"])
-TIMERS = frozenset(["gettimeofday", "clock", "clock_gettime", "time", "timeGetTime", "omp_get_wtime", "wtime"])
+TIMERS = frozenset(
+    [
+        "gettimeofday",
+        "clock",
+        "clock_gettime",
+        "time",
+        "timeGetTime",
+        "omp_get_wtime",
+        "wtime",
+        "MPI_Wtime",
+        "now",
+        "QueryPerformanceCounter",
+        "mach_absolute_time",
+        "ftime",
+        "timespec_get",
+    ]
+)
 THREADS = frozenset(["pthread_create", "thread", "async", "CreateThread", "_beginthreadex", "thrd_create", "jthread"])
 QUIET = frozenset(
     [
@@ -170,7 +186,7 @@ def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractV
         m.point("exit", span, what=name)
         return NONE
     if name in TIMERS:
-        m.point("timer", span)
+        _timer(m, name, span)
         return m.fresh("time")
     if name in THREADS:
         from kexec_lint.opencl.interpreter import calls
@@ -194,6 +210,17 @@ def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractV
     if name in QUIET:
         return m.fresh("result", name)
     return None
+
+
+def _timer(m: Machine, name: str, span: p.Span) -> None:
+    """The clock is read; by a function that does nothing else of interest, it is its caller who reads it."""
+    point = m.point("timer", span, what=name)
+    site = point.site
+    for node, frame in zip(reversed(m.stack), reversed(m.frames), strict=False):
+        if len(site) < 2 or not isinstance(node, p.Function) or frame.scope.relevance.matters(node):
+            break
+        site = site[:-1]
+    point.site = site
 
 
 def _touch(m: Machine, value: AbstractValue, span: p.Span, what: str, reads: bool, writes: bool) -> None:

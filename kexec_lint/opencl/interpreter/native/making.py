@@ -68,6 +68,8 @@ def buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractVa
         flags = NONE  # cl::Buffer(context, begin, end, readOnly)
     names = flag_names(flags)
     hostbuf = bound.get("hostbuf", NONE)
+    if "EXT_PTR_XILINX" in names:
+        hostbuf = _extension(m, hostbuf, span)
     size = commands.byte_count(m, bound.get("size"))
     memory = g.Memory(kind, kind, known=True, created=m.site(span), size=size)
     memory.initialised = not is_null(hostbuf) or "err" not in row.params
@@ -87,6 +89,13 @@ def buffer(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractVa
     elif "COPY_HOST_PTR" in names and not is_null(hostbuf):
         host.read(m, hostbuf, span, "the copy into the new buffer")
     return m.object("memory", span, kind, memory, context=plain(m, bound.get("context", NONE)))
+
+
+def _extension(m: Machine, given: AbstractValue, span: p.Span) -> AbstractValue:
+    """Return the host pointer behind a `cl_mem_ext_ptr_t`, whose member `obj` holds it (Xilinx, `cl_ext_xilinx.h`)."""
+    structure = plain(m, given)
+    held = structure.state.get("obj") if isinstance(structure, Object) else (m.state_of(structure) or {}).get("obj")
+    return held if isinstance(held, AbstractValue) else NONE
 
 
 def flag_names(value: AbstractValue | None) -> set[str]:

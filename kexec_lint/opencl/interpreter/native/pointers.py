@@ -53,6 +53,8 @@ class Reference(Address):
     __slots__ = ()
 
 
+LONGER = "longer"
+"""What stands under "open" of a list whose first elements are known, and which may have more."""
 _SET_UP = frozenset({"queue", "kernel", "program", "context"})
 
 
@@ -173,17 +175,38 @@ def element(m: Machine, base: AbstractValue, index: AbstractValue, span: p.Span)
                 host.read(m, base, span, "a dereference")
                 return m.fresh("element")
             if base.state.get("rows"):
-                row = host.view(m, base, part=True)
-                assert isinstance(row, Object)
-                row.state["rows"] = False
-                return row
+                return _row(m, base, index)
             host.read(m, base, span, "an element")
             return m.fresh("element")
         case Object(kind="memory" | "kernel" | "event" | "queue" | "instance"):
             return base if index == Known(0) else m.fresh("element")
         case Known(value=str()):
             return m.fresh("character")
-    return expressions.item(m, base, index, span)
+        case Object(kind="list") if base.state.get("open") == LONGER and isinstance(index, Known):
+            items = base.items()
+            if isinstance(index.value, int) and 0 <= index.value < len(items):
+                return written(items[index.value])
+    return written(expressions.item(m, base, index, span))
+
+
+_FAR = 1 << 40
+"""Bytes between the rows of an array of arrays or vectors: they share none."""
+
+
+def _row(m: Machine, base: Object, index: AbstractValue) -> Object:
+    """Return a row of an array of arrays or vectors: one of its own if its number is known."""
+    number = index.value if isinstance(index, Known) and isinstance(index.value, int) else None
+    if number is None or base.state.get("part"):
+        row = host.view(m, base, part=True)
+        assert isinstance(row, Object)
+        row.state["rows"] = False
+        return row
+    if ("row", number) not in base.state:
+        place = (number * _FAR, (number + 1) * _FAR)
+        memory = g.Memory(base.model.name, "host", known=True, created=base.site, parent=base.model, range=place)
+        base.state["row", number] = Object("host", {"vector": True}, model=memory, site=base.site, name=base.name)
+    found: Object = base.state["row", number]
+    return found
 
 
 def set_element(m: Machine, base: AbstractValue, index: AbstractValue, value: AbstractValue, span: p.Span) -> None:
