@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from kexec_lint.engine.fixing import Keep
+    from kexec_lint.engine.pool import Remote
 
 CARRIERS = frozenset({"json", "sarif", "rdjson"})
 """Formats that show what a fix changes."""
@@ -79,6 +80,7 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of showing them.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 @click.option("--jobs", "-j", type=click.IntRange(1), metavar="N", help="Worker processes. [one a processor]")
+@click.option("--executor", metavar="ADDRESS", help="Let a Dask cluster do the work: dask://HOST:PORT.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor store results.")
 @click.option("--cache-dir", metavar="DIR", help="Folder of the cache. [KEXEC_LINT_CACHE_DIR or the user's]")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked.")
@@ -114,6 +116,7 @@ def command(
     statistics: bool,
     exit_zero: bool,
     jobs: int | None,
+    executor: str | None,
     no_cache: bool,
     cache_dir: str | None,
     show_files: bool,
@@ -174,8 +177,8 @@ def command(
             _say(notes)
         else:
             began = time.perf_counter()
-            with _progress() as progress:
-                report = check(request, progress=progress)
+            with _progress() as progress, _remote(executor) as remote:
+                report = check(request, remote, progress)
             if verbose:
                 _say(_timings(report, time.perf_counter() - began))
             _say(report.notes)
@@ -271,6 +274,26 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line, err=True)
+
+
+@contextmanager
+def _remote(address: str | None) -> Iterator[Remote | None]:
+    """Yield the machines that are to do the work."""
+    if address is None:
+        yield None
+        return
+    from kexec_lint.engine.cluster import Cluster, ClusterError
+
+    try:
+        cluster = Cluster(address)
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+        if cluster.here:
+            _say([f"{address}: {_count(cluster.here, 'file')} analysed here: lost there, or not the same there"])
+    except ClusterError as error:
+        raise Failure(str(error)) from None
 
 
 def _timings(report: Report, total: float) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Result:
         return all(digest(lookup) == known for lookup, known in self.dependencies)
 
 
-def complete(run: Run, workers: Pool | None, progress: Callable[[int, int], None] | None) -> None:
+def complete(run: Run, workers: Pool | pool.Remote | None, progress: Callable[[int, int], None] | None) -> None:
     """Fill the report of a run whose files have been read."""
     gathered = Gathered()
     tree = pool.tree(run.number, run.start, run.roots)
@@ -73,7 +73,7 @@ def _gather(
     gathered: Gathered,
     tree: Tree,
     earlier: Earlier | None,
-    workers: Pool | None,
+    workers: Pool | pool.Remote | None,
     progress: Callable[[int, int], None] | None,
 ) -> None:
     """Answer from the cache what it knows; analyse and store the rest."""

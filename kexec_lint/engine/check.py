@@ -19,6 +19,7 @@ from kexec_lint.engine.request import Profile, Profiles, Request
 if TYPE_CHECKING:
     from concurrent.futures import Executor as Pool
 
+    from kexec_lint.engine.pool import Remote
     from kexec_lint.engine.since import Changes
     from kexec_lint.engine.texts import Texts
     from kexec_lint.findings import Finding
@@ -66,11 +67,13 @@ class Report:
         self._texts = texts
 
 
-def check(request: Request, pool: Pool | None = None, progress: Callable[[int, int], None] | None = None) -> Report:
+def check(
+    request: Request, pool: Pool | Remote | None = None, progress: Callable[[int, int], None] | None = None
+) -> Report:
     """Check files. Raises SettingsError, UnknownRule or FileNotFoundError for what the user must put right.
 
-    `pool` may be any `concurrent.futures.Executor`; `progress` is called with the number of analysed files and of
-    those that need analysis.
+    `pool` may be any `concurrent.futures.Executor`, or a `cluster.Cluster`; `progress` is called with the number of
+    analysed files and of those that need analysis.
     """
     run = Run(request)
     run.find()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from kexec_lint.engine import executors, wire
 from kexec_lint.engine.decoding import Unreadable, decode
@@ -54,15 +55,32 @@ class Outcome:
     seconds: float = 0.0
 
 
-def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | None = None) -> Iterator[tuple[Job, Outcome]]:
+class Remote(Protocol):
+    """Machines that analyse files; what they see of the tree may be something else than what stands here.
+
+    `here` counts the files that had to be analysed here after all.
+    """
+
+    here: int
+
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome | None]]:
+        """Yield every job with its outcome, or None if it was lost."""
+
+    def close(self) -> None:
+        """Leave them."""
+
+
+def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | Remote | None = None) -> Iterator[tuple[Job, Outcome]]:
     """Yield every job with its outcome, as they end, the largest file first.
 
-    `pool` may be any `concurrent.futures.Executor`; without one, workers are forked where that is possible and
-    there are more than a few files.
+    `pool` may be any `concurrent.futures.Executor`, or machines elsewhere; without one, workers are forked where that
+    is possible and there are more than a few files.
     """
     ordered = sorted(jobs, key=lambda job: (-len(job.data), job.path, job.module))
-    if pool is not None:
+    if isinstance(pool, Pool):
         yield from _in_pool(pool, ordered)
+    elif pool is not None:
+        yield from _elsewhere(pool, ordered, workers)
     elif workers < 2 or len(ordered) <= FEW:
         for job in ordered:
             yield job, scan(job)
@@ -79,6 +97,29 @@ def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | None = None) -> Ite
         finally:
             processes.shutdown(cancel_futures=True)
             gc.unfreeze()
+
+
+def _elsewhere(remote: Remote, jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Outcome]]:
+    here = []
+    for job, outcome in remote.outcomes(jobs):
+        if outcome is not None and _seen_here(job, outcome):
+            yield job, outcome
+        else:
+            here.append(job)
+    remote.here = len(here)
+    remote.close()  # its threads must not be there when workers are forked
+    if here:
+        yield from _in_pool(processes := _process_pool(min(workers, len(here))), here)
+        processes.shutdown()
+
+
+def _seen_here(job: Job, outcome: Outcome) -> bool:
+    """Return whether all that the analysis looked up elsewhere is what stands here."""
+    if not outcome.value:
+        return True
+    here = tree(job.run, job.start, job.roots)
+    dependencies = json.loads(outcome.value)[3]
+    return all(here.digest((kind, name, level, origin)) == known for (kind, name, level, origin), known in dependencies)
 
 
 def _process_pool(workers: int) -> Pool:
