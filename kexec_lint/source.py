@@ -86,14 +86,14 @@ class Executor(Protocol):
 
     ALONE (optional): True if `conclude` never finds anything, since every file is judged by itself.
 
-    SUFFIXES: file extensions it reads. `needles(codes)`: literal byte strings made from rule and API metadata; a
-    file that holds none of them cannot yield a finding of these codes nor facts that one needs.
+    SUFFIXES: file extensions it reads. `needles(codes, suffix)`: literal byte strings made from rule and API metadata;
+    a file of that suffix that holds none of them cannot yield a finding of these codes nor facts that one needs.
     """
 
     SUFFIXES: frozenset[str]
 
-    def needles(self, codes: frozenset[str]) -> frozenset[bytes]:
-        """Return the literal needles for the enabled rules."""
+    def needles(self, codes: frozenset[str], suffix: str) -> frozenset[bytes]:
+        """Return the literal needles for the enabled rules in files of one suffix."""
 
     def scan(self, source: Source, project: Project, options: Options) -> FileResult:
         """Analyse one file; runs in a worker process, is cached by content and dependencies."""

@@ -20,7 +20,7 @@ SCANNED: list[str] = []
 NAMES = {"OCL101": "missing-wait-edge", "OCL102": "partial-wait-list", "ATN206": "invisible-operator"}
 
 
-def needles(codes: frozenset[str]) -> frozenset[bytes]:
+def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:
     return frozenset((b"MARK", b"FACT", b"IMPORT", b"READ", b"CRASH", b"DEEP", b"NOTE", b"DIE", b"SYNTAX"))
 
 

@@ -44,14 +44,14 @@ NATIVE_NEEDLES = frozenset(
 MIX_NEEDLES = (b'"cuda', b"'cuda", b".cuda()")
 
 
-def needles(codes: frozenset[str]) -> frozenset[bytes]:
+def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:
     """Return what a file must hold to define, implement, call or load an operator."""
     pages = rulebook.load()
     own = {code for code in codes if not code.startswith(("OCL", "EXT", "KXL"))}  # ours, and those of plug-ins
     if not own:
         return frozenset()
     extra = {needle.encode() for code in own if code in pages for needle in pages[code].needles}
-    return PYTHON_NEEDLES | NATIVE_NEEDLES | extra
+    return (PYTHON_NEEDLES if suffix in PYTHON_SUFFIXES else NATIVE_NEEDLES) | extra
 
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:

@@ -241,7 +241,7 @@ def _settings(request: Request) -> Iterator[str]:
         ("cache", request.cache_directory or "none"),
     ]
     rows += [(f"per-file-ignores {pattern}", " ".join(codes)) for pattern, codes in settings.per_file_ignores.items()]
-    rows += [(f"executor {r.name}", " ".join(sorted(r.suffixes))) for r in profile.readers]
+    rows += [(f"executor {r.name}", " ".join(sorted(r.needles))) for r in profile.readers]
     for name, value in rows:
         yield f"{name}: {value}"
 

@@ -15,7 +15,6 @@ from kexec_lint.engine import discovery, executors, idle, pool, suppressions, wi
 from kexec_lint.engine.check import Run
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile
-from kexec_lint.engine.results import Cache
 from kexec_lint.engine.settings import SettingsError, row_of
 from kexec_lint.engine.texts import Texts, in_cells
 from kexec_lint.engine.tree import Lookup, Tree, content_digest
@@ -82,7 +81,6 @@ def _gather(
     for shown, data in run.data.items():
         tree.overlay(os.path.join(run.start, shown), data)
     names = {reader.module: reader.name for _, _, reader in run.candidates}
-    cache = Cache(run.request.cache_directory if run.request.cache_results else None)
     jobs: dict[pool.Job, str] = {}
     hits = []
     if run.changes is not None:
@@ -90,7 +88,7 @@ def _gather(
     with run.timed("cache"):
         fingerprint = content_digest(run.index.fingerprint.encode())
         keys = [_key(run, fingerprint, *candidate) for candidate in run.candidates]
-        stored = cache.get(keys)
+        stored = run.cache.get(keys)
         for key, (target, profile, reader) in zip(keys, run.candidates, strict=True):
             result = _unpack(stored.get(key))
             if result is not None and result.holds(tree.digest):
@@ -124,8 +122,7 @@ def _gather(
                 _take(run, gathered, job.shown, names[job.module], result, earlier)
     with run.timed("cache"):
         if fresh:
-            cache.put(fresh, hits)
-        cache.close()
+            run.cache.put(fresh, hits)
 
 
 def _job(run: Run, target: Target, profile: Profile, reader: executors.Reader, data: bytes) -> pool.Job:

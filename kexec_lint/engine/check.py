@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kexec_lint.engine import discovery, executors, index, shard
+from kexec_lint.engine import discovery, executors, index, notebooks, shard
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile, Profiles, Request
 
@@ -20,14 +22,20 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor as Pool
 
     from kexec_lint.engine.pool import Remote
+    from kexec_lint.engine.quiet import Quiet
+    from kexec_lint.engine.results import Cache
     from kexec_lint.engine.since import Changes
     from kexec_lint.engine.texts import Texts
     from kexec_lint.findings import Finding
 
 __all__ = ["LIMIT", "Report", "Request", "Run", "check", "files"]
 
-LIMIT = 5 * 1024 * 1024
+MEGABYTE = 1024 * 1024
+LIMIT = 5 * MEGABYTE
 """A longer file is not read: no one writes five megabytes of source by hand."""
+
+_MANY = 64
+"""For fewer files, opening the cache to ask whether they must be read costs more than reading them."""
 
 _RUNS = itertools.count(1)
 
@@ -82,6 +90,8 @@ def check(
         from kexec_lint.engine import analysis
 
         analysis.complete(run, pool, progress)
+    if "cache" in run.__dict__:
+        run.cache.close()
     run.report.notes = list(dict.fromkeys(run.report.notes))
     run.report.errors += dict.fromkeys(run.index.errors)
     return run.report
@@ -132,6 +142,13 @@ class Run:
         """Return whether the run reports on a file, or another part of it does."""
         return shard.holds(self.request.shard, shown)
 
+    @cached_property
+    def cache(self) -> Cache:
+        """The results of earlier runs, opened when they are first asked for."""
+        from kexec_lint.engine.results import Cache
+
+        return Cache(self.request.cache_directory if self.request.cache_results else None)
+
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Add the time that the block takes to a stage of the report's timings."""
@@ -156,7 +173,7 @@ class Run:
             return
         with self.timed("finding files"):
             readers = self.profiles.of(self.start).readers
-            suffixes = frozenset(itertools.chain.from_iterable(reader.suffixes for reader in readers))
+            suffixes = frozenset(itertools.chain.from_iterable(reader.needles for reader in readers))
             if ".py" in suffixes:
                 suffixes |= {".ipynb"}
             exclude = self.profiles.finder.exclude
@@ -177,39 +194,61 @@ class Run:
 
     def read(self) -> None:
         """Read the targets; keep those that hold a needle of an executor or may hold a suppression."""
-        families = {code[:3].encode() for code in self.index.rules}
+        families = b"|".join(sorted({code[:3].encode() for code in self.index.rules}))
+        silencing = re.compile(rb"kexec:|noqa[ \t]*:[^\n]*\b(?:%b)" % families, re.IGNORECASE)
         with self.timed("reading files"):
+            quiet = self._quiet()
+            stamp = ""
             for target in self.targets:
                 tells = self.tells(target.shown)
                 self.report.files += self.shows(target)
                 profile = self.profiles.of(os.path.dirname(target.path))
+                if quiet is not None:
+                    stamp = quiet.stamp(target.path, profile.reading)
+                    if quiet.knows(target.path, stamp):
+                        continue
+                suffix = discovery.suffix(target.path)
                 readers = profile.readers if tells else tuple(r for r in profile.readers if not r.alone)
-                data = self._content(target) if readers or tells else None
+                data = self._content(target, suffix) if readers or tells else None
                 if data is None:
                     continue
-                suffix = discovery.suffix(target.path)
+                code = data
                 if suffix == ".ipynb":
-                    suffix = ".py"
-                wanted = [(target, profile, reader) for reader in readers if reader.wants(suffix, data)]
-                if not tells:
-                    pass
-                elif b"kexec:" in data or (b"noqa" in data and any(family in data for family in families)):
+                    suffix, code = ".py", notebooks.without_pictures(data)
+                    if len(code) > LIMIT:
+                        self._skip(target, f"larger than {LIMIT // MEGABYTE} MB without its pictures, not checked")
+                        continue
+                wanted = [(target, profile, reader) for reader in readers if reader.wants(suffix, code)]
+                if tells and (b"kexec:" in code or b"noqa" in code) and silencing.search(code):
                     self.commented.add(target.shown)
                 if wanted or target.shown in self.commented:
                     self.data[target.shown] = data
+                elif quiet is not None and tells and target.path not in self.buffers:
+                    quiet.note(target.path, stamp)
                 self.candidates += wanted
+            if quiet is not None:
+                quiet.save()
 
-    def _content(self, target: Target) -> bytes | None:
+    def _quiet(self) -> Quiet | None:
+        """Return what earlier runs know of the files, where that is worth asking."""
+        if len(self.targets) < _MANY or not self.request.cache_results or self.request.cache_directory is None:
+            return None
+        from kexec_lint.engine.quiet import Quiet
+
+        return Quiet(self.cache, [target.path for target in self.targets if target.path not in self.buffers])
+
+    def _content(self, target: Target, suffix: str) -> bytes | None:
         data = self.data.get(target.shown, self.buffers.get(target.path))
+        limit = notebooks.LIMIT if suffix == ".ipynb" else LIMIT
         if data is None:
             try:
                 with open(target.path, "rb") as file:
-                    data = file.read(LIMIT + 1)
+                    data = file.read(limit + 1)
             except OSError as error:
                 self._skip(target, f"{(error.strerror or str(error)).lower()}, not checked")
                 return None
-        if len(data) > LIMIT:
-            self._skip(target, f"larger than {LIMIT // (1024 * 1024)} MB, not checked")
+        if len(data) > limit:
+            self._skip(target, f"larger than {limit // MEGABYTE} MB, not checked")
             return None
         return data
 

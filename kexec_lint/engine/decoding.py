@@ -7,7 +7,8 @@ import json
 import re
 from typing import Any
 
-from kexec_lint.engine.check import LIMIT
+from kexec_lint.engine.check import LIMIT, MEGABYTE
+from kexec_lint.engine.notebooks import without_pictures
 from kexec_lint.source import Source
 
 _PYTHON_MAGIC_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun")
@@ -19,10 +20,10 @@ class Unreadable(ValueError):
 
 def decode(path: str, data: bytes) -> Source:
     """Return the source that `data` holds, `path` being its displayed name. Raises Unreadable."""
-    if len(data) > LIMIT:
-        raise Unreadable(f"larger than {LIMIT // (1024 * 1024)} MB, not checked")
     if path.lower().endswith(".ipynb"):
         return _notebook(path, data)
+    if len(data) > LIMIT:
+        raise Unreadable(f"larger than {LIMIT // MEGABYTE} MB, not checked")
     text = _text(data, python=path.lower().endswith((".py", ".pyi", ".pyw")))
     return Source(path, text, data)
 
@@ -67,6 +68,8 @@ def _declared_encoding(data: bytes) -> str:
 
 def _notebook(path: str, data: bytes) -> Source:
     """Join the code cells of a notebook; lines that only IPython understands become harmless Python."""
+    if len(data) > LIMIT and len(without_pictures(data)) > LIMIT:
+        raise Unreadable(f"larger than {LIMIT // MEGABYTE} MB without its pictures, not checked")
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
@@ -76,14 +79,19 @@ def _notebook(path: str, data: bytes) -> Source:
     language = _language(notebook.get("metadata"))
     if language not in ("python", "ipython", "ipython3"):
         return Source(path, "", data, ())
+    texts: list[tuple[int, list[str]]] = []
+    for number, cell in enumerate(notebook["cells"], 1):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source", "")
+            text = source if isinstance(source, str) else "".join(map(str, source))
+            lines = text.split("\n")
+            texts.append((number, lines if lines[-1] else lines[:-1]))
+    # Most notebooks are Python through and through, which is told once for all cells.
+    plain = _is_python([line for _, lines in texts for line in lines])
     rows: list[str] = []
     cells: list[tuple[int, int]] = []
-    for number, cell in enumerate(notebook["cells"], 1):
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-            continue
-        source = cell.get("source", "")
-        text = source if isinstance(source, str) else "".join(map(str, source))
-        for row, line in enumerate(_python_lines(text), 1):
+    for number, lines in texts:
+        for row, line in enumerate(lines if plain else _python_lines(lines), 1):
             rows.append(line)
             cells.append((number, row))
     return Source(path, "".join(f"{row}\n" for row in rows), data, tuple(cells))
@@ -99,11 +107,8 @@ def _language(metadata: Any) -> str:
     return "python"
 
 
-def _python_lines(text: str) -> list[str]:
+def _python_lines(lines: list[str]) -> list[str]:
     """Return the lines of a cell as Python, or as many comments if it is none; rows stay what they were."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
     if lines and lines[0].startswith("%%"):
         magic = lines[0][2:].split(None, 1)
         if magic and magic[0] == "cl_kernel":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -19,25 +20,30 @@ EXECUTORS: dict[str, str] = {
 
 
 class Reader(NamedTuple):
-    """What decides whether an executor reads a file: its suffixes, and literal mentions and needles.
+    """What decides whether an executor reads a file: literal needles by suffix, and mentions that come before them.
 
     `alone` says that it judges every file by itself.
     """
 
     name: str
     module: str
-    suffixes: frozenset[str]
-    needles: tuple[bytes, ...]
+    needles: Mapping[str, tuple[bytes, ...]]
     mentions: tuple[bytes, ...] = ()
     alone: bool = False
 
     def wants(self, suffix: str, data: bytes) -> bool:
         """Return whether the file can matter to the executor at all."""
-        if suffix not in self.suffixes:
+        needles = self.needles.get(suffix)
+        if not needles or (self.mentions and not _holds(data, self.mentions)):
             return False
-        if self.mentions and not any(mention in data for mention in self.mentions):
-            return False
-        return any(needle in data for needle in self.needles)
+        return _holds(data, needles)
+
+
+def _holds(data: bytes, words: tuple[bytes, ...]) -> bool:
+    for word in words:  # noqa: SIM110  # half the time of any()
+        if word in data:
+            return True
+    return False
 
 
 def load(module: str) -> Executor:
@@ -49,8 +55,8 @@ def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     """Ask an executor for its suffixes and its needles for `codes`."""
     executor = load(module)
     mentions = tuple(getattr(executor, "MENTIONS", ()))
-    alone = getattr(executor, "ALONE", False)
-    return Reader(name, module, frozenset(executor.SUFFIXES), shortest(executor.needles(codes)), mentions, alone)
+    needles = {suffix: shortest(executor.needles(codes, suffix)) for suffix in sorted(executor.SUFFIXES)}
+    return Reader(name, module, needles, mentions, getattr(executor, "ALONE", False))
 
 
 def shortest(needles: frozenset[bytes]) -> tuple[bytes, ...]:

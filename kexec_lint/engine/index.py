@@ -45,9 +45,9 @@ class Index:
         others = {plugin.name: plugin.module for plugin in plugins.installed(plugins.EXECUTORS)}
         for name, module in {**others, **executors.EXECUTORS}.items():
             if name in known and known[name][0] == module:
-                _, alone, suffixes, *words = known[name]
-                needles, mentions = (tuple(word.encode("latin-1") for word in part) for part in words)
-                result.append(executors.Reader(name, module, frozenset(suffixes), needles, mentions, alone))
+                _, alone, needles, mentions = known[name]
+                by_suffix = {suffix: _bytes(words) for suffix, words in needles.items()}
+                result.append(executors.Reader(name, module, by_suffix, _bytes(mentions), alone))
                 continue
             try:
                 reader = executors.reader(name, module, codes)
@@ -56,8 +56,8 @@ class Index:
                 continue
             result.append(reader)
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
-                lists = ([word.decode("latin-1") for word in part] for part in (reader.needles, reader.mentions))
-                known[name] = [module, reader.alone, sorted(reader.suffixes), *lists]
+                needles = {suffix: _texts(words) for suffix, words in reader.needles.items()}
+                known[name] = [module, reader.alone, needles, _texts(reader.mentions)]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:
@@ -123,6 +123,14 @@ def load(directory: str | os.PathLike[str] | None) -> Index:
         raise SettingsError(str(error)) from None
     index.fingerprint += plugins.fingerprint()
     return index
+
+
+def _texts(words: tuple[bytes, ...]) -> list[str]:
+    return [word.decode("latin-1") for word in words]
+
+
+def _bytes(words: list[str]) -> tuple[bytes, ...]:
+    return tuple(word.encode("latin-1") for word in words)
 
 
 def _read_pages(index: Index) -> None:

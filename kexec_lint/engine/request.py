@@ -56,7 +56,9 @@ class Profile:
         assume_out_of_order: bool,
         readers: tuple[executors.Reader, ...],
         per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...],
+        fingerprint: str,
     ) -> None:
+        self.fingerprint = fingerprint
         self.settings = settings
         self.codes = codes
         self.explicit = explicit
@@ -77,6 +79,13 @@ class Profile:
         except plugins.PluginError as error:
             raise SettingsError(str(error)) from None
         return Options(self.codes, "possible", self.assume_out_of_order, models, self.explicit)
+
+    @cached_property
+    def reading(self) -> str:
+        """A digest of what a file is read for: two profiles with the same needles read the same files in vain."""
+        import hashlib
+
+        return hashlib.blake2b(repr((self.fingerprint, self.readers)).encode(), digest_size=8).hexdigest()
 
     def ignores(self, path: str, code: str) -> bool:
         """Return whether per-file-ignores silence a rule in a file."""
@@ -130,6 +139,7 @@ class Profiles:
                 (Patterns(settings.base, (pattern,)), enabled(rules, (Selection(select=selectors),)))
                 for pattern, selectors in settings.per_file_ignores.items()
             ),
+            fingerprint=self._index.fingerprint,
         )
 
 

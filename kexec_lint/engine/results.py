@@ -8,7 +8,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS quiet (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID",
+)
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
@@ -22,7 +25,13 @@ class Cache:
 
     def get(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the values of those keys that are there and whole."""
-        wanted = list(keys)
+        return self._get("results", list(keys))
+
+    def quiet(self, paths: list[str]) -> dict[str, str]:
+        """Return the states in which files were read in vain, by path."""
+        return self._get("quiet", paths)
+
+    def _get(self, table: str, wanted: list[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         connection = self._open()
         if connection is None:
@@ -31,7 +40,7 @@ class Cache:
             for start in range(0, len(wanted), 500):
                 part = wanted[start : start + 500]
                 marks = ",".join("?" * len(part))
-                rows = connection.execute(f"SELECT key, value FROM results WHERE key IN ({marks})", part)
+                rows = connection.execute(f"SELECT key, value FROM {table} WHERE key IN ({marks})", part)
                 found.update(rows)
         except sqlite3.Error as error:
             self._drop(error)
@@ -39,6 +48,13 @@ class Cache:
 
     def put(self, values: dict[str, str], used: Iterable[str] = ()) -> None:
         """Store values and note that the keys in `used` were of use; forget what was not for a month."""
+        self._put("results", values, used)
+
+    def put_quiet(self, states: dict[str, str]) -> None:
+        """Store the states in which files were read in vain, by path; forget those of a month ago."""
+        self._put("quiet", states, ())
+
+    def _put(self, table: str, values: dict[str, str], used: Iterable[str]) -> None:
         connection = self._open()
         if connection is None:
             return
@@ -46,13 +62,13 @@ class Cache:
         try:
             with connection:
                 connection.executemany(
-                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
+                    f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
                     [(key, now, value) for key, value in values.items()],
                 )
                 if values:
                     marks = [(now, key) for key in used]
-                    connection.executemany("UPDATE results SET used = ? WHERE key = ?", marks)
-                    connection.execute("DELETE FROM results WHERE used < ?", (now - _KEEP_SECONDS,))
+                    connection.executemany(f"UPDATE {table} SET used = ? WHERE key = ?", marks)
+                    connection.execute(f"DELETE FROM {table} WHERE used < ?", (now - _KEEP_SECONDS,))
         except sqlite3.Error as error:
             self._drop(error)
 
@@ -83,8 +99,10 @@ class Cache:
             # A rollback journal, not a write-ahead log: processes that start together then wait for one another,
             # and a cache in a folder that cannot be written can still be read.
             connection.execute("PRAGMA synchronous=OFF")
-            connection.execute(_SCHEMA)
-            connection.execute("SELECT key, used, value FROM results LIMIT 1")
+            for table in _SCHEMA:
+                connection.execute(table)
+            for name in ("results", "quiet"):
+                connection.execute(f"SELECT key, used, value FROM {name} LIMIT 1")
         except sqlite3.Error:
             connection.close()
             raise

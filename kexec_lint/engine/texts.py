@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from kexec_lint.engine import notebooks
 from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.findings import Edit, Finding, Fix, Location, Related
@@ -25,7 +26,7 @@ class Texts:
                 data = self._data.get(filename)
                 if data is None:
                     with open(filename, "rb") as file:
-                        data = file.read(LIMIT + 1)
+                        data = file.read((notebooks.LIMIT if filename.lower().endswith(".ipynb") else LIMIT) + 1)
                 self._sources[filename] = decode(filename, data)
             except (OSError, Unreadable):
                 self._sources[filename] = None

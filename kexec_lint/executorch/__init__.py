@@ -14,12 +14,6 @@ if TYPE_CHECKING:  # a reader of one program must not pay for what the engine pa
     from kexec_lint.findings import Finding
     from kexec_lint.source import FileResult, Options, Project, Source
 
-MENTIONS = frozenset(
-    {b"xecutorch", b"XECUTORCH", b"_pt2e", b"Xnnpack", b"_operator", b"_metadata", b"kernel_name", b"arg_meta"}
-    | {b"ops_dict", b"_OPS", b"SELECTIVE", b"gen_selected", b"include_all", b"_load_program", b"target_link_libraries"}
-)
-"""Byte strings of which every file that concerns ExecuTorch holds at least one; tested before the needles."""
-
 SUFFIXES = frozenset(
     {".yaml", ".yml", ".cmake", ".bzl", ".py", "cmakelists.txt", "cmakepresets.json", "buck", "targets"}
 )
@@ -32,12 +26,16 @@ IN_FILES = frozenset(
 )
 """Rules that a single source file decides."""
 
+IN_PYTHON = frozenset({"EXT204", "EXT305", "EXT306"})
+"""Those of them that concern Python."""
 
-def needles(codes: frozenset[str]) -> frozenset[bytes]:
+
+def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:
     """Return the literal needles of the enabled rules, from their pages."""
     from kexec_lint.executorch.pages import rule
 
-    return frozenset(needle.encode() for code in codes & IN_FILES for needle in rule(code).needles)
+    here = codes & (IN_PYTHON if suffix == ".py" else IN_FILES - IN_PYTHON)
+    return frozenset(needle.encode() for code in here for needle in rule(code).needles)
 
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:

@@ -13,27 +13,26 @@ SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 ALONE = True
 
 
-def needles(codes: frozenset[str]) -> frozenset[bytes]:
+def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:
     """Return the names without which a file can hold no OpenCL host code or kernel."""
     if all(code.startswith(("ATN", "EXT", "KXL")) for code in codes):  # other letters are those of a plug-in
         return frozenset()
     from kexec_lint.opencl.api import native, pyopencl
 
-    return pyopencl.NEEDLES | native.NEEDLES
+    if suffix in NATIVE:
+        return native.NEEDLES | pyopencl.KERNEL_NEEDLES
+    return pyopencl.NEEDLES if suffix in (".py", ".pyi") else pyopencl.KERNEL_NEEDLES | {b"kernel"}
 
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse one file. A syntax error of the source is a note, not a failure."""
-    from kexec_lint.opencl.api import pyopencl
-
-    python = source.suffix in (".py", ".pyi")
-    if python and not any(needle in source.data for needle in pyopencl.NEEDLES):
-        return FileResult()  # a needle of the other languages found it
     from kexec_lint.opencl.report import scan_kernels, scan_native, scan_python
 
     if source.suffix in NATIVE:
         return scan_native(source, project, options)
-    return scan_python(source, project, options) if python else scan_kernels(source, options)
+    if source.suffix in (".py", ".pyi"):
+        return scan_python(source, project, options)
+    return scan_kernels(source, options)
 
 
 def propose_fixes(

@@ -42,11 +42,10 @@ def check(files: dict[str, str], confidence: str = "likely", codes: frozenset[st
     """Scan every file that holds a needle, send the facts through JSON, conclude."""
     options = Options(codes, confidence)
     tree, facts = Tree(files), {}
-    needles = aten.needles(codes)
     for path, text in files.items():
         data = text.encode()
         suffix = "." + path.rpartition(".")[2]
-        if suffix in aten.SUFFIXES and any(needle in data for needle in needles):
+        if suffix in aten.SUFFIXES and any(needle in data for needle in aten.needles(codes, suffix)):
             result = aten.scan(Source(path, text, data), tree, options)
             assert not result.findings
             if result.facts is not None:

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
+from kexec_lint.engine.notebooks import without_pictures
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,36 @@ def test_what_only_ipython_reads_becomes_harmless(cell, text):
 
 def test_notebooks_of_other_languages_are_empty():
     assert decode("n.ipynb", notebook(("code", "x <- 1"), language="R")).text == ""
+
+
+def test_pictures_of_a_notebook_do_not_count(tree, run):
+    picture = "iVBORw0KGgo" + "OCL+kexec/" * 800_000 + "=="
+    document = {
+        "cells": [
+            {
+                "cell_type": "code",
+                "source": ["x = 1\n", "MARK = 'MARK[OCL101]'\n"],
+                "outputs": [
+                    {
+                        "data": {
+                            "image/png": picture + "\n",
+                            "text/html": [f'<img src="data:image/png;base64,{picture}">'],
+                        }
+                    }
+                ],
+            }
+        ],
+        "nbformat": 4,
+    }
+    data = json.dumps(document).encode()
+    assert len(data) > LIMIT
+    source = decode("n.ipynb", data)
+    assert (source.text, source.data) == ("x = 1\nMARK = 'MARK[OCL101]'\n", data)
+    assert json.loads(without_pictures(data))["cells"][0]["source"] == document["cells"][0]["source"]
+    assert len(without_pictures(data)) < 400
+
+
+def test_code_about_pictures_stays():
+    text = 'html = "<img src=\\"data:image/png;base64,iVBORw0" + code\nkinds = {"image/png": "x"}\n'
+    data = json.dumps({"cells": [{"cell_type": "code", "source": text}]}).encode()
+    assert decode("n.ipynb", data).text == text

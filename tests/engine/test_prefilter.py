@@ -30,7 +30,7 @@ def test_a_needle_that_holds_another_is_not_needed(needles, kept):
     ],
 )
 def test_mentions_and_needles_must_both_be_there(suffix, data, wanted):
-    reader = Reader("x", "x", frozenset((".py",)), (b"custom_op",), (b"torch",))
+    reader = Reader("x", "x", {".py": (b"custom_op",)}, (b"torch",))
     assert reader.wants(suffix, data) is wanted
     assert reader._replace(mentions=()).wants(".py", b"custom_op")
 
@@ -43,6 +43,6 @@ def test_files_without_a_needle_are_only_read(tree, run):
 
 
 def test_without_a_rule_nothing_is_wanted(tree, run, monkeypatch):
-    monkeypatch.setattr(marker_executor, "needles", lambda codes: frozenset())
+    monkeypatch.setattr(marker_executor, "needles", lambda codes, suffix: frozenset())
     tree({"b.py": "MARK[OCL101]\n"})
     assert run().analysed == 0

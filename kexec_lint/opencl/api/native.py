@@ -18,7 +18,7 @@ METHODS = {
 
 NEEDLES = frozenset(
     {b"clEnqueue", b"enqueue", b"CommandQueue", b"command_queue", b"clWaitForEvents", b"clSetUserEventStatus"}
-    | {b"clSVM", b"clReleaseEvent", b"MemFreeINTEL", b"kernel"}
+    | {b"clSVM", b"clReleaseEvent", b"MemFreeINTEL"}
 )
 """Byte strings of which a file that concerns OpenCL holds at least one."""
 
