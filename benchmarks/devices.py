@@ -75,7 +75,7 @@ def examples() -> list[tuple[str, Plan]]:
             source = Source("example.py", example.text, example.text.encode())
             options = Options(frozenset({code}), explicit=frozenset({code}))
             analysis = analyse(source, _OneFile(), options)
-            for finding, evidence, graph in judged(analysis, source, options):
+            for finding, evidence, graph in judged(analysis.graphs, source, options):
                 plan = plan_of(graph, evidence.nodes, code, analysis.kernel_texts)
                 if isinstance(plan, Plan):
                     found.append((f"{code}, page line {example.row}, line {finding.location.row}", plan))

@@ -94,7 +94,7 @@ def _analysed(
         profile = Profiles(request, rules).of(os.path.dirname(os.path.abspath(path)))
         options = replace(profile.options, codes=frozenset(code for code in profile.codes if code.startswith("OCL")))
         analysis = analyse(source, project, options)
-        found = [item for item in judged(analysis, source, options) if item[0].confidence.rank < 2]
+        found = [item for item in judged(analysis.graphs, source, options) if item[0].confidence.rank < 2]
     except SyntaxProblem as problem:
         raise Failure(f"{path}: {problem}") from None
     except (SettingsError, ModelError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
@@ -29,28 +30,57 @@ CONSTRUCTOR = 3_000
 """Evaluated nodes that a constructor may take beyond what other code may without enqueueing anything."""
 
 
+class Entry(NamedTuple):
+    """An entry point: its name, its graph if that is worth judging, and the places of all functions that ran for it."""
+
+    name: str
+    graph: g.EnqueueGraph | None
+    ran: frozenset[p.Span]
+
+
 @dataclass
 class Analysis:
-    """The graphs of a file, the kernel sources that it builds, and one-line notes."""
+    """The graphs of a file, the kernel sources that it builds, and one-line notes.
 
-    graphs: list[g.EnqueueGraph] = field(default_factory=list)
+    `entries` are all entry points by their number in the file; those that were left out have no graph. `shared` are
+    the places of the functions that ran for all of them: constructors.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    shared: frozenset[p.Span] = frozenset()
     kernel_texts: dict[str, g.Site] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def graphs(self) -> list[g.EnqueueGraph]:
+        """The graphs that are worth judging."""
+        return [entry.graph for entry in self.entries if entry.graph is not None]
 
-def analyse(source: Source, project: Project, options: Options) -> Analysis:
-    """Build the enqueue graphs of a Python file. Raises SyntaxProblem, ModelError."""
+
+def analyse(source: Source, project: Project, options: Options, only: frozenset[int] | None = None) -> Analysis:
+    """Build the enqueue graphs of a file, or those of `only` some of its entry points.
+
+    Raises SyntaxProblem, ModelError.
+    """
     loader = Loader(project, lowered)
     scope = ModuleScope(source.path, lowered(source), loader, source.text)
     loader.keep(source.path, scope)
     machine = Machine(loader, options, user_models(options.models))
     analysis = Analysis(notes=list(scope.module.notes))
-    _run_module(machine, scope, analysis)
+    graph = _run_module(machine, scope)
+    analysis.entries.append(Entry("<module>", graph, frozenset(machine.ran)))
     scope.complete = True
-    entries = list(_entry_points(machine, scope))
-    for function in reversed(entries) if scope.native else entries:  # C defines what is called before its callers
-        if id(function.node) not in machine.entered or options.assume_out_of_order:
-            _run_function(machine, function, analysis)
+    machine.ran = set()
+    entries = list(_entry_points(machine, scope, only))
+    analysis.shared = frozenset(machine.ran)
+    # C defines what is called before its callers.
+    for node, function in reversed(entries) if scope.native else entries:
+        graph, ran = None, frozenset[p.Span]()
+        if function is not None and (only or id(node) not in machine.entered or options.assume_out_of_order):
+            machine.ran = set()
+            graph = _run_function(machine, function, analysis)
+            ran = frozenset(machine.ran)
+        analysis.entries.append(Entry(node.name, graph, ran))
     analysis.kernel_texts = machine.kernel_texts
     return analysis
 
@@ -67,7 +97,7 @@ def lowered(source: Source) -> p.Module:
     return lower(source)
 
 
-def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
+def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:
     """Execute the top level. Its objects stay for the functions; its commands form a graph of their own."""
     m.begin("<module>")
     _reset(m)
@@ -79,37 +109,56 @@ def _run_module(m: Machine, scope: ModuleScope, analysis: Analysis) -> None:
     except (Exhausted, RecursionError):
         m.graph.truncated = True
     m.heap = type(m.heap)()
-    if m.graph.worth_judging:
-        analysis.graphs.append(m.graph)
+    return m.graph if m.graph.worth_judging else None
 
 
 def _reset(m: Machine) -> None:
     m.frames, m.places, m.exits, m.stack, m.scratch = [], [], [], [], 0
 
 
-def _entry_points(m: Machine, scope: ModuleScope) -> Iterator[FunctionValue]:
-    """Yield the functions and methods of the module whose body may enqueue or touch what is enqueued."""
+def _entry_points(
+    m: Machine, scope: ModuleScope, only: frozenset[int] | None
+) -> Iterator[tuple[p.Function, FunctionValue | None]]:
+    """Yield the functions and methods of the module whose body may enqueue or touch what is enqueued.
+
+    Those that are not wanted come without their value, which takes the run of a constructor.
+    """
+    candidates = list(_candidates(scope))
+    for number, (node, function, cls) in enumerate(candidates, 1):
+        if only is not None and (len(candidates) + 1 - number if scope.native else number) not in only:
+            yield node, None
+        elif function is not None or cls is None:
+            yield node, function
+        else:
+            yield node, FunctionValue(node, cls.scope, cls.closure, instance_of(m, cls), cls)
+
+
+Candidate = tuple[p.Function, FunctionValue | None, ClassValue | None]
+"""A function with its value; a method with its class, whose instance it needs."""
+
+
+def _candidates(scope: ModuleScope) -> Iterator[Candidate]:
     for value in list(scope.frame.variables.values()):
         if isinstance(value, FunctionValue) and value.scope is scope and isinstance(value.node, p.Function):
             if scope.relevance.matters(value.node):
-                yield value
+                yield value.node, value, None
         elif isinstance(value, ClassValue) and value.scope is scope:
-            yield from _methods(m, value)
+            yield from _methods(value)
 
 
-def _methods(m: Machine, cls: ClassValue) -> Iterator[FunctionValue]:
+def _methods(cls: ClassValue) -> Iterator[Candidate]:
     for method in cls.methods.values():
         if not cls.scope.relevance.matters(method):
             continue
         if objects.decorated(method, "staticmethod"):
-            yield FunctionValue(method, cls.scope, cls.closure, None, cls)
+            yield method, FunctionValue(method, cls.scope, cls.closure, None, cls), cls
         elif objects.decorated(method, "classmethod"):
-            yield FunctionValue(method, cls.scope, cls.closure, cls, cls)
+            yield method, FunctionValue(method, cls.scope, cls.closure, cls, cls), cls
         elif method.params:
-            yield FunctionValue(method, cls.scope, cls.closure, instance_of(m, cls), cls)
+            yield method, None, cls
     for inner in cls.variables.values():
         if isinstance(inner, ClassValue) and inner is not cls and inner.scope is cls.scope:
-            yield from _methods(m, inner)
+            yield from _methods(inner)
 
 
 def instance_of(m: Machine, cls: ClassValue) -> Object:
@@ -165,8 +214,8 @@ def _remember_events(instance: Object) -> None:
                 pending.extend(option for _, option in value.options)
 
 
-def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> None:
-    """Analyse one function with unknown arguments; what it changes is taken back afterwards."""
+def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> g.EnqueueGraph | None:
+    """Return the graph of one function with unknown arguments; what it changes is taken back afterwards."""
     node = function.node
     assert isinstance(node, p.Function)
     _reset(m)
@@ -199,5 +248,4 @@ def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> No
         analysis.notes.append(str(problem))
     finally:
         m.heap.take_back(mark)
-    if m.graph.worth_judging:
-        analysis.graphs.append(m.graph)
+    return m.graph if m.graph.worth_judging else None

@@ -41,14 +41,16 @@ def scan_kernels(source: Source, options: Options) -> FileResult:
 
 def findings(analysis: Analysis, source: Source, options: Options) -> Iterator[Finding]:
     """Run the enabled checks over every graph; the surest of several findings at one place is kept."""
-    for finding, _, _ in judged(analysis, source, options):
+    for finding, _, _ in judged(analysis.graphs, source, options):
         yield finding
 
 
-def judged(analysis: Analysis, source: Source, options: Options) -> list[tuple[Finding, Evidence, g.EnqueueGraph]]:
+def judged(
+    graphs: Iterable[g.EnqueueGraph], source: Source, options: Options
+) -> list[tuple[Finding, Evidence, g.EnqueueGraph]]:
     """Return the findings, each with the evidence and the graph that it was made from."""
     best: dict[tuple[object, ...], tuple[Finding, Evidence, g.EnqueueGraph]] = {}
-    for graph in analysis.graphs:
+    for graph in graphs:
         for evidence in _evidence(graph, options):
             at = place(evidence.at, evidence.against)
             if at.path != source.path or evidence.code not in options.codes:

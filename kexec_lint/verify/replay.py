@@ -76,7 +76,7 @@ def _plans(
     if analysis is None:
         return {}
     plans: dict[tuple[str, int | None, int, int], Plan | str] = {}
-    for finding, evidence, graph in judged(analysis, source, options):
+    for finding, evidence, graph in judged(analysis.graphs, source, options):
         at = finding.location
         plans[finding.code, at.cell, at.row, at.column] = plan_of(
             graph, evidence.nodes, finding.code, analysis.kernel_texts

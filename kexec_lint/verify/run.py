@@ -17,7 +17,6 @@ from kexec_lint import rulebook
 from kexec_lint.findings import Confidence, Finding
 from kexec_lint.opencl import checks
 from kexec_lint.opencl import graph as g
-from kexec_lint.opencl.analysis import Analysis
 from kexec_lint.opencl.checks.words import name, row, start
 from kexec_lint.opencl.report import judged
 from kexec_lint.source import Options, Source
@@ -160,7 +159,7 @@ def _judged(graph: g.EnqueueGraph, path: str, options: Options, ran: dict[int, R
     shown = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
     source = Source(path, "", b"")
     pairs = []
-    for finding, evidence, _ in judged(Analysis([graph]), source, options):
+    for finding, evidence, _ in judged([graph], source, options):
         nodes = evidence.nodes
         earlier, later = (ran.get(id(nodes[0])), ran.get(id(nodes[1]))) if len(nodes) == 2 else (None, None)
         finding = _pool_words(finding, earlier, later)

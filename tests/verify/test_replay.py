@@ -55,7 +55,7 @@ def analysed(rule: Rule, example: Example) -> tuple[Source, Options, Analysis]:
 @pytest.mark.parametrize(("rule", "example"), examples(bad=True))
 def test_bad_example_is_confirmed(rule: Rule, example: Example, player: Player, pocl: dict[str, Any]) -> None:
     source, options, analysis = analysed(rule, example)
-    found = [item for item in judged(analysis, source, options) if item[0].confidence.rank < 2]
+    found = [item for item in judged(analysis.graphs, source, options) if item[0].confidence.rank < 2]
     assert found
     for finding, evidence, graph in found:
         plan = plan_of(graph, evidence.nodes, finding.code, analysis.kernel_texts)
@@ -87,7 +87,7 @@ def ordered_pairs(graph: g.EnqueueGraph) -> list[tuple[g.Command, g.Node]]:
 @pytest.mark.parametrize(("rule", "example"), examples(bad=False))
 def test_good_example_stays_unconfirmed(rule: Rule, example: Example, player: Player, pocl: dict[str, Any]) -> None:
     source, options, analysis = analysed(rule, example)
-    assert not [item for item in judged(analysis, source, options) if item[0].confidence.rank < 2]
+    assert not [item for item in judged(analysis.graphs, source, options) if item[0].confidence.rank < 2]
     for graph in analysis.graphs:
         for earlier, later in ordered_pairs(graph)[:8]:
             try:
@@ -104,7 +104,7 @@ def plan_for(text: str, code: str) -> Plan:
     source = Source("case.py", text, text.encode())
     options = Options(frozenset({code}), explicit=frozenset({code}))
     analysis = analyse(source, NoProject(), options)
-    ((finding, evidence, graph),) = judged(analysis, source, options)
+    ((finding, evidence, graph),) = judged(analysis.graphs, source, options)
     plan = plan_of(graph, evidence.nodes, finding.code, analysis.kernel_texts)
     assert isinstance(plan, Plan)
     return plan

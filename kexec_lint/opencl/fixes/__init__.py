@@ -7,8 +7,11 @@ file is right. Nothing here is imported unless fixes are asked for.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from kexec_lint.findings import Finding, Fix
+from kexec_lint.opencl import graph as g
+from kexec_lint.opencl.checks.evidence import Evidence
 from kexec_lint.source import Options, Project, Source
 
 Key = tuple[str, int, int]
@@ -32,7 +35,7 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
     from kexec_lint.opencl.fixes.candidate import PROPOSERS, candidates
     from kexec_lint.opencl.fixes.pairs import Case
     from kexec_lint.opencl.fixes.tree import Tree
-    from kexec_lint.opencl.fixes.trial import Trial
+    from kexec_lint.opencl.fixes.trial import Passed, Trial
 
     if source.cells is not None or source.suffix not in (".py", ".pyw"):
         return {}
@@ -41,22 +44,30 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
     trial = Trial.start(source, project, options)
     if trial is None:
         return {}
+    open_ = [item for item in trial.judged if key_of(item[0]) in wanted and item[1].code in PROPOSERS]
     try:
-        tree = Tree(source.text)
+        tree = Tree(
+            source.text, frozenset(row for _, evidence, graph in open_ for row in _rows(source.path, evidence, graph))
+        )
     except cst.ParserSyntaxError:
         return {}
-    found: dict[Key, Fix] = {}
+    passed: dict[Key, Passed] = {}
     taken: set[str] = set()
-    for finding, evidence, graph in trial.judged:
-        key = key_of(finding)
-        if key not in wanted or key in found or evidence.code not in PROPOSERS:
-            continue
-        case = Case(tree, source.path, graph, evidence, taken)
+    for finding, evidence, graph in open_:
+        case = Case(tree, source.path, graph, evidence, key_of(finding), taken)
         for candidate in candidates(case):
             revision = trial.passes(tree.rows, case, candidate)
             if revision is not None:
-                applicability = "safe" if candidate.safe else "unsafe"
-                found[key] = Fix(applicability, candidate.message, revision.edits(source.path))
+                passed[case.key] = Passed(evidence, candidate, revision)
                 taken.update(word for change in candidate.changes for word in re.findall(r"\w+", change.content))
                 break
-    return found
+    return {
+        key: Fix("safe" if one.candidate.safe else "unsafe", one.candidate.message, one.revision.edits(source.path))
+        for key, one in trial.kept(tree.rows, passed).items()
+    }
+
+
+def _rows(path: str, evidence: Evidence, graph: g.EnqueueGraph) -> Iterator[int]:
+    """Yield the rows of a file that a finding, or anything in its graph, stands on."""
+    sites = [evidence.at, evidence.against or (), *(node.site for node in graph.nodes)]
+    yield from {at.span.row for site in sites for at in site if at.path == path}

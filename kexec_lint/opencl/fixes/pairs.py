@@ -11,6 +11,7 @@ from kexec_lint.findings import Confidence
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.confidence import judge
 from kexec_lint.opencl.checks.evidence import Evidence, place
+from kexec_lint.opencl.fixes import Key
 from kexec_lint.opencl.fixes.calls import called
 from kexec_lint.opencl.fixes.tree import Line, Tree
 from kexec_lint.opencl.program import Span
@@ -24,6 +25,7 @@ class Case:
     path: str
     graph: g.EnqueueGraph
     evidence: Evidence
+    key: Key
     taken: set[str] = field(default_factory=set)
 
     @property

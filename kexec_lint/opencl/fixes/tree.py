@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import re
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -16,12 +18,15 @@ Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 
 class Tree:
-    """The syntax of one file. Raises libcst.ParserSyntaxError for what is not valid Python."""
+    """The syntax of one file, without the bodies of the functions that hold none of `rows`, for time's sake.
 
-    def __init__(self, text: str) -> None:
+    Raises libcst.ParserSyntaxError for what is not valid Python.
+    """
+
+    def __init__(self, text: str, rows: Collection[int]) -> None:
         self.text = text
         self.rows = Rows(text)
-        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+        wrapper = MetadataWrapper(cst.parse_module(_thinned(text, rows)), unsafe_skip_copy=True)
         self.module = wrapper.module
         self._positions = wrapper.resolve(PositionProvider)
         self._parents = wrapper.resolve(ParentNodeProvider)
@@ -138,8 +143,8 @@ class Tree:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every name that the file mentions."""
-        return frozenset(node.value for node in self._positions if isinstance(node, cst.Name))
+        """Every word of the file."""
+        return frozenset(re.findall(r"\w+", self.text))
 
     def parameters(self, name: str, method: bool) -> tuple[str, ...]:
         """Return the parameters, without a method's `self`, of the function of this name that the file defines."""
@@ -201,3 +206,30 @@ class Tree:
         row_end = self.text.find("\n", end)
         at = row_end if row_end >= 0 else len(self.text)
         return Change(at, at, f"\n{self.text[row_start:start]}{statement}")
+
+
+def _thinned(text: str, rows: Collection[int]) -> str:
+    """Return a text of the same rows and columns, in which functions around none of `rows` do nothing."""
+    try:
+        pending: list[ast.AST] = [ast.parse(text)]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # newer syntax, which LibCST may know
+    lines = text.split("\n")
+    while pending:
+        node = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if isinstance(child, (ast.ClassDef, ast.If, ast.Try, ast.With)):
+                    pending.append(child)
+                continue
+            first, last = child.body[0], child.body[-1]
+            start, end = child.lineno, last.end_lineno or last.lineno
+            above = getattr(first, "decorator_list", None) or [first]
+            body = min(part.lineno for part in above)
+            if (
+                body > start
+                and not any(start <= row <= end for row in rows)
+                and not lines[body - 1][: first.col_offset].strip()
+            ):
+                lines[body - 1 : end] = [" " * first.col_offset + "..."] + [""] * (end - body)
+    return "\n".join(lines)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import io
 import tokenize
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 from kexec_lint import rulebook
 from kexec_lint.findings import Finding
 from kexec_lint.opencl import graph as g
-from kexec_lint.opencl.analysis import analyse
+from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence
+from kexec_lint.opencl.fixes import Key, key_of
 from kexec_lint.opencl.fixes.candidate import Candidate
-from kexec_lint.opencl.fixes.changes import Revision, Rows
+from kexec_lint.opencl.fixes.changes import Change, Revision, Rows
 from kexec_lint.opencl.fixes.pairs import Case
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.program import Span
@@ -26,6 +30,14 @@ Numbering = tuple[str, int, tuple[tuple[str, Span], ...]]
 Judged = list[tuple[Finding, Evidence, g.EnqueueGraph]]
 
 
+class Passed(NamedTuple):
+    """A finding's fix that was tried."""
+
+    evidence: Evidence
+    candidate: Candidate
+    revision: Revision
+
+
 @dataclass(frozen=True)
 class Trial:
     """What is found in a file as it is, by all rules that are on by default and those that are asked for."""
@@ -33,6 +45,7 @@ class Trial:
     source: Source
     project: Project
     options: Options
+    analysis: Analysis
     judged: Judged
 
     @staticmethod
@@ -40,31 +53,95 @@ class Trial:
         """Analyse a file; None if it is not valid."""
         defaults = {code for code, rule in rulebook.load().items() if code.startswith("OCL") and rule.default}
         options = replace(options, codes=options.codes | defaults)
-        found = _analysed(source, project, options)
-        return None if found is None else Trial(source, project, options, found[0])
+        analysis = _analysed(source, project, options)
+        return (
+            None
+            if analysis is None
+            else Trial(source, project, options, analysis, judged(analysis.graphs, source, options))
+        )
 
     def passes(self, rows: Rows, case: Case, candidate: Candidate) -> Revision | None:
-        """Return the changed text if it puts the finding right and brings nothing new."""
+        """Return the changed text if it puts the finding right and brings nothing new.
+
+        Only the entry points that run through a changed function are looked at again; see `kept`.
+        """
         try:
             revision = Revision(rows, candidate.changes)
         except ValueError:
             return None
-        if _comments(revision.text) != _comments(self.source.text):
+        affected = self._affected(revision)
+        analysis = self._brings_nothing(revision, [case.evidence], affected)
+        if analysis is None:
             return None
+        if affected is not None:
+            elsewhere = (keys for number, keys in enumerate(self._keys) if number not in affected)
+            if any(case.key in keys for keys in elsewhere):
+                return None  # found from another entry point too, which the change does not reach
+        if len(case.evidence.nodes) == 2 and not self._ordered(case, candidate, revision, analysis.graphs):
+            return None
+        return revision
+
+    def kept(self, rows: Rows, passed: Mapping[Key, Passed]) -> dict[Key, Passed]:
+        """Return those fixes that bring nothing in the whole file either: tried together, and alone if need be."""
+        found: dict[Key, Passed] = {}
+        pending = dict(passed)
+        while pending:
+            batch = _apart(pending)
+            if self._hold(rows, batch.values()):
+                found |= batch
+            elif len(batch) > 1:
+                found |= {key: one for key, one in batch.items() if self._hold(rows, [one])}
+            pending = {key: one for key, one in pending.items() if key not in batch}
+        return found
+
+    def _hold(self, rows: Rows, batch: Collection[Passed]) -> bool:
+        revision = Revision(rows, [change for one in batch for change in one.revision.changes])
+        return self._brings_nothing(revision, [one.evidence for one in batch], None) is not None
+
+    def _brings_nothing(
+        self, revision: Revision, fixed: Iterable[Evidence], only: frozenset[int] | None
+    ) -> Analysis | None:
+        """Return the analysis of a changed text if what is `fixed` is gone, nothing has come and comments stay."""
         changed = replace(self.source, text=revision.text, data=revision.text.encode(errors="surrogateescape"))
-        found = _analysed(changed, self.project, self.options)
-        if found is None:
+        analysis = _analysed(changed, self.project, self.options, only)
+        if analysis is None or len(analysis.entries) != len(self.analysis.entries):
             return None
+        gone = {id(evidence) for evidence in fixed}
         before = {
             (finding.code, *revision.span(_span(finding))[:2])
             for finding, evidence, _ in self.judged
-            if evidence is not case.evidence
+            if id(evidence) not in gone
         }
-        if any((finding.code, *_span(finding)[:2]) not in before for finding, _, _ in found[0]):
+        after = judged(analysis.graphs, changed, self.options)
+        if any((finding.code, *_span(finding)[:2]) not in before for finding, _, _ in after):
             return None
-        if len(case.evidence.nodes) == 2 and not self._ordered(case, candidate, revision, found[1]):
-            return None
-        return revision
+        return analysis if _comments(revision.text) == self._comments else None
+
+    def _affected(self, revision: Revision) -> frozenset[int] | None:
+        """Return the numbers of the entry points that run through a changed function, None for all."""
+        numbers: set[int] = set()
+        for start, end, _ in revision.changes:
+            first, last = revision.rows.place(start), revision.rows.place(end)
+
+            def holds(span: Span, first: tuple[int, int] = first, last: tuple[int, int] = last) -> bool:
+                return span[:2] < first and last <= span[2:]
+
+            here = {n for n, entry in enumerate(self.analysis.entries) if any(map(holds, entry.ran))}
+            if not here or any(map(holds, self.analysis.shared)):
+                return None
+            numbers |= here
+        return frozenset(numbers)
+
+    @cached_property
+    def _keys(self) -> list[frozenset[Key]]:
+        """What is found from each entry point."""
+        graphs = ([entry.graph] if entry.graph is not None else [] for entry in self.analysis.entries)
+        alone = (judged(graph, self.source, self.options) for graph in graphs)
+        return [frozenset(key_of(finding) for finding, _, _ in found) for found in alone]
+
+    @cached_property
+    def _comments(self) -> Counter[str] | None:
+        return _comments(self.source.text)
 
     def _ordered(self, case: Case, candidate: Candidate, revision: Revision, graphs: list[g.EnqueueGraph]) -> bool:
         """Return whether the later node surely comes after each of the earlier ones in the changed program."""
@@ -105,12 +182,26 @@ def _surely(graph: g.EnqueueGraph, earlier: g.Node, later: g.Node) -> bool:
     return any(source is earlier and certain for source, certain, _ in later.before)
 
 
-def _analysed(source: Source, project: Project, options: Options) -> tuple[Judged, list[g.EnqueueGraph]] | None:
+def _analysed(
+    source: Source, project: Project, options: Options, only: frozenset[int] | None = None
+) -> Analysis | None:
     try:
-        analysis = analyse(source, project, options)
+        return analyse(source, project, options, only)
     except (SyntaxProblem, ModelError, RecursionError):
         return None
-    return judged(analysis, source, options), analysis.graphs
+
+
+def _apart(fixes: Mapping[Key, Passed]) -> dict[Key, Passed]:
+    """Return those that touch no place that one before them touches."""
+    chosen: dict[Key, Passed] = {}
+    taken: list[Change] = []
+    for key, one in fixes.items():
+        if not any(
+            mine.start <= other.end and other.start <= mine.end for mine in one.revision.changes for other in taken
+        ):
+            chosen[key] = one
+            taken += one.revision.changes
+    return chosen
 
 
 def _span(finding: Finding) -> Span:

@@ -262,6 +262,7 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
         pushed = False
     m.frames.append(frame)
     m.stack.append(node)
+    m.ran.add(node.span)
     if getattr(node, "broken", False) and not m.scratch:
         m.graph.threaded = True  # a part that could not be read may order anything
     m.exits.append([])
@@ -333,6 +334,7 @@ def aside(m: Machine, method: p.Function, owner: ClassValue, instance: Object) -
     for number, param in enumerate(method.params):
         frame.variables[param.name] = instance if number == 0 else Unknown(("param", frame.number, param.name))
     m.frames.append(frame)
+    m.ran.add(method.span)
     m.scratch += 1
     m.exits.append([])
     try:

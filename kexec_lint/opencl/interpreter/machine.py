@@ -95,6 +95,8 @@ class Machine:
     """By identity of a class, what its methods assign to attributes of their receiver."""
     entered: set[int] = field(default_factory=set)
     """Functions of the tree that were followed from some caller, by identity of their node."""
+    ran: set[Span] = field(default_factory=set)
+    """Places of the functions that ran since the entry point began."""
     memo: dict[Any, AbstractValue] = field(default_factory=dict)
     stack: list[Any] = field(default_factory=list)
     label: str | None = None
