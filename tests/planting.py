@@ -27,8 +27,8 @@ def sources() -> Iterator[tuple[str, str]]:
         yield path.name, path.read_text(encoding="utf-8")
 
 
-def plant(folder: Path) -> None:
-    """Write all sources into a folder."""
-    for name, text in sources():
+def plant(folder: Path, every: int = 1) -> None:
+    """Write all sources, or only every so many of them, into a folder."""
+    for name, text in list(sources())[::every]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
+import signal
 import sys
-from typing import IO, Any
+from types import FrameType
+from typing import IO, Any, NoReturn
 
 import click
 
@@ -64,6 +67,13 @@ class LazyGroup(click.Group):
         gc.enable()
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would make the exit code of findings of a reader that is gone."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGone from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from `COMMANDS` alone."""
         with formatter.section("Commands"):
@@ -94,8 +104,27 @@ def cli() -> None:
     """
 
 
+class ReaderGone(BaseException):
+    """Nobody reads standard output any more."""
+
+
+class Terminated(BaseException):
+    """SIGTERM: unwinds like an interrupt, so that workers end and temporary files go."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    if hasattr(signal, "setitimer"):  # what is raised where Python cleans up is lost, so it is raised until it is seen
+        signal.signal(signal.SIGALRM, _terminate)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+    raise Terminated
+
+
 def main() -> None:
-    """Run the command line. Whatever goes wrong is one line and exit code 2; an interrupt is 130."""
+    """Run the command line. Whatever goes wrong is one line and exit code 2.
+
+    An interrupt ends with 130, SIGTERM with 143, a reader of standard output that went away with 141.
+    """
+    signal.signal(signal.SIGTERM, _terminate)
     gc.disable()  # imports make no garbage, yet would be collected a dozen times: a tenth of a short run
     try:
         code = cli.main(prog_name="kexec-lint", args=sys.argv[1:], standalone_mode=False)
@@ -105,7 +134,19 @@ def main() -> None:
     except click.Abort:
         click.echo("kexec-lint: interrupted", err=True)
         sys.exit(130)
+    except Terminated:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        click.echo("kexec-lint: terminated", err=True)
+        sys.exit(143)
+    except ReaderGone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more
+        sys.exit(141)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
+            click.echo(f"kexec-lint: {(error.strerror or '').lower()}, report not written", err=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(2)
         if os.environ.get("KEXEC_LINT_TRACEBACK"):
             raise
         text = (str(error).splitlines() or [""])[0]

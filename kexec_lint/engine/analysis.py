@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor as Pool
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ from kexec_lint.findings import Confidence, Finding
 
 if TYPE_CHECKING:
     from kexec_lint.engine.since import Earlier
+
+
+_STORED_AT_ONCE = 500
 
 
 @dataclass
@@ -99,9 +103,13 @@ def _gather(
     run.report.cached = len(hits)
     run.report.analysed = len(jobs)
     fresh: dict[str, str] = {}
-    with run.timed("analysing"):
-        count = run.request.jobs or _processors()
-        for done, (job, outcome) in enumerate(pool.outcomes(list(jobs), count, workers), 1):
+    count = run.request.jobs or _processors()
+    with (
+        run.timed("analysing"),
+        _kept(cache, fresh, hits),
+        closing(pool.outcomes(list(jobs), count, workers)) as outcomes,
+    ):
+        for done, (job, outcome) in enumerate(outcomes, 1):
             if progress is not None:
                 progress(done, len(jobs))
             run.report.slowest.append((outcome.seconds, job.shown))
@@ -119,8 +127,18 @@ def _gather(
                 run.report.errors.append(f"{job.shown}: internal error: {outcome.error}")
             else:
                 fresh[jobs[job]] = outcome.value
+                if len(fresh) == _STORED_AT_ONCE:  # a run that is killed has not worked for nothing
+                    cache.put(fresh)
+                    fresh.clear()
                 _take(run, gathered, job.shown, names[job.module], result, earlier)
-    with run.timed("cache"):
+
+
+@contextmanager
+def _kept(cache: Cache, fresh: dict[str, str], hits: list[str]) -> Iterator[None]:
+    """Store what is fresh at the end of the block, also of a run that is interrupted."""
+    try:
+        yield
+    finally:
         if fresh:
             run.cache.put(fresh, hits)
 
@@ -201,8 +219,9 @@ def _known(run: Run, now: Gathered, earlier: Earlier) -> set[Finding]:
         profile = run.profiles.of(os.path.dirname(target.path))
         readers = [reader for reader in profile.readers if not reader.alone]
         data = earlier.content(target.path) if readers else None
+        suffix = discovery.suffix(target.path)
         for reader in readers:
-            if data is not None and reader.wants(discovery.suffix(target.path), data):
+            if data is not None and reader.wants(".py" if suffix == ".ipynb" else suffix, data):
                 outcome = pool.scan(_job(run, target, profile, reader, data), earlier)
                 result = _unpack(outcome.value)
                 if result is not None and result.facts is not None:

@@ -72,7 +72,10 @@ class Index:
             return False
         try:
             with open(self._file, encoding="utf-8") as file:
-                document = json.load(file)
+                seal, _, text = file.read().partition("\n")
+            if seal != _seal(text):
+                return False
+            document = json.loads(text)
             if document["fingerprint"] != self.fingerprint or document["environment"] != self._environment:
                 return False
             plugins.remember(document["plugins"])
@@ -97,14 +100,20 @@ class Index:
             "rules": list(self.rules.values()),
             "readers": self._readers,
         }
+        text = json.dumps(document)
         temporary = f"{self._file}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(self._file), exist_ok=True)
             with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(document, file)
+                file.write(f"{_seal(text)}\n{text}")
             os.replace(temporary, self._file)
         except OSError:
             return
+
+
+def _seal(text: str) -> str:
+    """Return a check sum: a needle that a disk fault changed would miss files."""
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def load(directory: str | os.PathLike[str] | None) -> Index:

@@ -10,16 +10,20 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor as Pool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kexec_lint.engine import executors, wire
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.source import FileResult, ModelError, Options
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
@@ -70,7 +74,7 @@ class Remote(Protocol):
         """Leave them."""
 
 
-def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | Remote | None = None) -> Iterator[tuple[Job, Outcome]]:
+def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | Remote | None = None) -> Generator[tuple[Job, Outcome]]:
     """Yield every job with its outcome, as they end, the largest file first.
 
     `pool` may be any `concurrent.futures.Executor`, or machines elsewhere; without one, workers are forked where that
@@ -91,11 +95,10 @@ def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | Remote | None = Non
                 prepare()
         gc.collect()
         gc.freeze()
-        processes = _process_pool(min(workers, len(ordered)))
         try:
-            yield from _in_pool(processes, ordered)
+            with _processes(min(workers, len(ordered))) as processes:
+                yield from _in_pool(processes, ordered)
         finally:
-            processes.shutdown(cancel_futures=True)
             gc.unfreeze()
 
 
@@ -109,8 +112,8 @@ def _elsewhere(remote: Remote, jobs: Sequence[Job], workers: int) -> Iterator[tu
     remote.here = len(here)
     remote.close()  # its threads must not be there when workers are forked
     if here:
-        yield from _in_pool(processes := _process_pool(min(workers, len(here))), here)
-        processes.shutdown()
+        with _processes(min(workers, len(here))) as processes:
+            yield from _in_pool(processes, here)
 
 
 def _seen_here(job: Job, outcome: Outcome) -> bool:
@@ -122,7 +125,21 @@ def _seen_here(job: Job, outcome: Outcome) -> bool:
     return all(here.digest((kind, name, level, origin)) == known for (kind, name, level, origin), known in dependencies)
 
 
-def _process_pool(workers: int) -> Pool:
+@contextmanager
+def _processes(workers: int) -> Iterator[Pool]:
+    """Yield a pool of processes, which end at once if the block does not end as it should."""
+    pool = _process_pool(workers)
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _process_pool(workers: int) -> ProcessPoolExecutor:
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
@@ -132,8 +149,19 @@ def _process_pool(workers: int) -> Pool:
 
 
 def _start_worker() -> None:
-    """Let an interrupt end the worker without a word; the main process says what there is to say."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let signals end the worker without a word, and the end of the main process too: it says what there is to say."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import connection, parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
@@ -154,17 +182,17 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         except BrokenProcessPool:
             unfinished.append(job)
     # The pool does not say which file killed it: the rest runs one by one, so that the file can be named.
-    processes: Pool | None = None
-    for job in unfinished:
-        processes = processes or _process_pool(1)
-        try:
-            yield job, processes.submit(scan, job).result()
-        except BrokenProcessPool:
-            processes.shutdown()
-            processes = None
-            yield job, Outcome(error="the worker process died")
-    if processes is not None:
-        processes.shutdown()
+    while unfinished:
+        with _processes(1) as single:
+            while unfinished:
+                job = unfinished.pop(0)
+                try:
+                    outcome = single.submit(scan, job).result()
+                except BrokenProcessPool:
+                    outcome = None
+                yield job, outcome or Outcome(error="the worker process died")
+                if outcome is None:
+                    break
 
 
 def scan(job: Job, where: Tree | None = None) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS quiet (key TEXT PRIMARY KEY, used INTEGER, value TEXT) WITHOUT ROWID",
 )
+_SUM = 8  # digits of a check sum
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
@@ -41,20 +43,22 @@ class Cache:
                 part = wanted[start : start + 500]
                 marks = ",".join("?" * len(part))
                 rows = connection.execute(f"SELECT key, value FROM {table} WHERE key IN ({marks})", part)
-                found.update(rows)
+                found.update((key, text[_SUM:]) for key, text in rows if text == _sealed(key, text[_SUM:]))
+        except TypeError:  # a number or bytes where a text was
+            self._drop(sqlite3.DatabaseError())
         except sqlite3.Error as error:
             self._drop(error)
         return found
 
-    def put(self, values: dict[str, str], used: Iterable[str] = ()) -> None:
-        """Store values and note that the keys in `used` were of use; forget what was not for a month."""
+    def put(self, values: dict[str, str], used: Iterable[str] | None = None) -> None:
+        """Store values. With the other keys that were of use, at the end of a run, forget what was not for a month."""
         self._put("results", values, used)
 
     def put_quiet(self, states: dict[str, str]) -> None:
         """Store the states in which files were read in vain, by path; forget those of a month ago."""
         self._put("quiet", states, ())
 
-    def _put(self, table: str, values: dict[str, str], used: Iterable[str]) -> None:
+    def _put(self, table: str, values: dict[str, str], used: Iterable[str] | None) -> None:
         connection = self._open()
         if connection is None:
             return
@@ -63,9 +67,9 @@ class Cache:
             with connection:
                 connection.executemany(
                     f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)",
-                    [(key, now, value) for key, value in values.items()],
+                    [(key, now, _sealed(key, value)) for key, value in values.items()],
                 )
-                if values:
+                if used is not None:
                     marks = [(now, key) for key in used]
                     connection.executemany(f"UPDATE {table} SET used = ? WHERE key = ?", marks)
                     connection.execute(f"DELETE FROM {table} WHERE used < ?", (now - _KEEP_SECONDS,))
@@ -123,6 +127,11 @@ class Cache:
             connection.close()
             if _damaged(error):
                 self._connection = self._afresh(self._folder / "results.sqlite")
+
+
+def _sealed(key: str, value: str) -> str:
+    """Return a value behind its check sum: the database itself does not notice a byte that another program changed."""
+    return f"{zlib.crc32(f'{key}{value}'.encode('utf-8', 'surrogatepass')):08x}{value}"
 
 
 def _damaged(error: sqlite3.Error) -> bool:

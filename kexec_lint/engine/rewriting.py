@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterable, Sequence
 
@@ -55,17 +56,43 @@ def _end(row: str) -> str:
 
 
 def write(filename: str, data: bytes) -> None:
-    """Replace a file in one step; its permissions stay, a link goes on pointing at it. Raises OSError."""
+    """Replace a file in one step; owner and permissions stay, a link goes on pointing at it. Raises OSError.
+
+    A file that has several names, or whose owner we cannot give, is written over instead, while a whole copy of what
+    is to be written lies beside it.
+    """
     path = os.path.realpath(filename)
-    mode = os.stat(path).st_mode
+    status = os.stat(path)
     if not os.access(path, os.W_OK):
         raise PermissionError(13, "Permission denied")
     handle, temporary = tempfile.mkstemp(prefix=".kexec-lint-", dir=os.path.dirname(path))
     try:
         with open(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, mode)
-        os.replace(temporary, path)
+            file.flush()
+            os.fsync(handle)
+        if status.st_nlink > 1 or not _given(temporary, status):
+            with open(path, "r+b") as file:
+                file.write(data)
+                file.truncate()
+                file.flush()
+                os.fsync(file.fileno())
+            os.unlink(temporary)
+        else:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+            os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _given(path: str, status: os.stat_result) -> bool:
+    """Give a file the owner that another has; return whether it has it."""
+    own = os.stat(path)
+    if (own.st_uid, own.st_gid) == (status.st_uid, status.st_gid):
+        return True
+    try:
+        os.chown(path, status.st_uid, status.st_gid)
+    except (OSError, AttributeError):
+        return False
+    return True

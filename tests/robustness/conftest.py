@@ -16,9 +16,9 @@ Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of real sources, as the working folder."""
+    """A folder of real sources, as the working folder."""
     top = tmp_path / "project"
-    planting.plant(top)
+    planting.plant(top, every=4)
     monkeypatch.chdir(top)
     return top
 

@@ -21,7 +21,7 @@ def test_joined_parts_are_the_whole(planted, tool):
 
     joined = tool("merge", "--exit-zero", *(f"../{part}.json" for part in "231"))
     assert joined.stdout == (planted.parent / "whole.json").read_text(encoding="utf-8")
-    assert len(json.loads(joined.stdout)) > 300
+    assert len(json.loads(joined.stdout)) > 60
 
     (run,) = json.loads(tool("merge", *(f"../{part}.sarif" for part in "231")).stdout)["runs"]
     (whole,) = json.loads((planted.parent / "whole.sarif").read_text(encoding="utf-8"))["runs"]
