@@ -106,7 +106,7 @@ def _gather(
     count = run.request.jobs or _processors()
     with (
         run.timed("analysing"),
-        _kept(cache, fresh, hits),
+        _kept(run, fresh, hits),
         closing(pool.outcomes(list(jobs), count, workers)) as outcomes,
     ):
         for done, (job, outcome) in enumerate(outcomes, 1):
@@ -128,13 +128,13 @@ def _gather(
             else:
                 fresh[jobs[job]] = outcome.value
                 if len(fresh) == _STORED_AT_ONCE:  # a run that is killed has not worked for nothing
-                    cache.put(fresh)
+                    run.cache.put(fresh)
                     fresh.clear()
                 _take(run, gathered, job.shown, names[job.module], result, earlier)
 
 
 @contextmanager
-def _kept(cache: Cache, fresh: dict[str, str], hits: list[str]) -> Iterator[None]:
+def _kept(run: Run, fresh: dict[str, str], hits: list[str]) -> Iterator[None]:
     """Store what is fresh at the end of the block, also of a run that is interrupted."""
     try:
         yield
