@@ -20,7 +20,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 2
+_FORMAT = 3
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -31,7 +31,10 @@ class KnowledgeError(ValueError):
 
 @dataclass(frozen=True)
 class Layer:
-    """Where an error can arise. `follows` names the layers whose failure brings this one's messages about."""
+    """Where an error can arise. `follows` names the layers whose failure brings this one's messages about.
+
+    `places` match the files and libraries that belong to it.
+    """
 
     name: str
     executor: str | None
@@ -39,6 +42,7 @@ class Layer:
     follows: tuple[str, ...]
     words: tuple[str, ...]
     trace: tuple[str, ...]
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -268,3 +268,46 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
     seconds(small, knowledge)  # compiles the patterns
     assert seconds(large, knowledge) < 40 * max(seconds(small, knowledge), 0.05)
     assert seconds(large, knowledge) < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "layer", "line"),
+    [
+        (  # words that no entry knows: the innermost frame tells
+            "Traceback (most recent call last):\n"
+            '  File "train.py", line 3, in <module>\n    step(x)\n'
+            '  File "/v/lib/python3.11/site-packages/torch/_inductor/sizevars.py", line 90, in simplify\n'
+            "    raise AssertionError(x)\nAssertionError: s0 < 7\n",
+            "pytorch-fake",
+            4,
+        ),
+        (
+            'Traceback (most recent call last):\n  File "C:\\v\\executorch\\export\\stages.py", line 9, in f\n'
+            "    raise ValueError(x)\nValueError: node 7\n",
+            "executorch-export",
+            2,
+        ),
+        (  # a caller further out does not
+            "Traceback (most recent call last):\n"
+            '  File "/v/torch/_inductor/runtime/hints.py", line 3, in run\n    f(x)\n'
+            '  File "app.py", line 7, in f\n    raise ValueError(x)\nValueError: no such city\n',
+            diagnose.UNKNOWN,
+            6,
+        ),
+        (  # native stacks: what only carries the failure on top is passed over
+            "Segmentation fault\n#0  0x00007f1 in __memcpy_avx () from /lib/x86_64-linux-gnu/libc.so.6\n"
+            "#1  0x00007f2 in ?? () from /usr/lib/libnvidia-opencl.so.1\n#2  0x0001 in main ()\n",
+            "opencl-driver",
+            3,
+        ),
+        ("python3[77]: segfault at 0 ip 00007f sp 00007f error 4 in libigc.so.1[7f00+1000]\n", "opencl-build", 1),
+        ("Fatal signal 11\n#00 pc 0001f2 /vendor/lib64/libQnnHtpV75Stub.so (run+12)\n", "executorch-delegate", 2),
+        ("Segmentation fault\n#0  0x00007f1 in f () from /opt/app/libapp.so\n", diagnose.UNKNOWN, 1),
+    ],
+)
+def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
+    knowledge: Knowledge, text: str, layer: str, line: int
+) -> None:
+    (found,) = diagnose.diagnose(text, knowledge)
+    assert (found.layer, found.lines[0][0]) == (layer, line)
+    assert found.id == ("unknown" if layer == diagnose.UNKNOWN else "raised-in")
