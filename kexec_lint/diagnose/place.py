@@ -17,6 +17,7 @@ PLACED = "raised-in"
 _PYTHON = re.compile(r'^\s{0,12}File "(?P<path>[^"\n]{1,400})", line \d+(?:, in (?P<function>[\w.<>]{1,100}))?')
 _NATIVE = re.compile(
     r"""(?:frame\ )?\#\s?\d{1,3}:?\s.{0,400}?[\s(](?P<path>/[^\s()]{1,300}\.so[\w.]{0,20})   # gdb, Android, c10
+      | \#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ .{0,200}\((?P<path1>[\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x # sanitizers
       | ^\s{0,4}\d{1,3}\s{1,4}(?P<path2>\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s # macOS
       | ^\#\s{1,3}[CVjv]\s{1,2}\[(?P<path3>[\w.+-]{3,80})\+0x                                # Java's crash report
       | \bsegfault\ at\ .{0,120}\ in\ (?P<path4>[\w.+-]{3,80})\[                             # the kernel's log
@@ -24,11 +25,12 @@ _NATIVE = re.compile(
     """,
     re.X,
 )
+_FUNCTION = re.compile(r"\bin (?P<name>[A-Za-z_]\w{1,100})\b")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
 )
 """Libraries whose frames on top of a native stack only carry the failure: abort, memcpy, the ICD loader."""
-_DEEPEST = 4
+_DEEPEST = 8
 """Native frames looked at from the top; further down stand the callers."""
 
 
@@ -68,8 +70,10 @@ def _raised(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
             open_ = None
         if len(native) < _DEEPEST and (match := _NATIVE.search(line.text[:800])) is not None:
             path = next(group for group in match.groups() if group)
+            function = _FUNCTION.search(line.text)
             if _PASSED.search(path) is None:
-                native.append((line, path.replace("\\", "/")))
+                name = function["name"] if function else ""
+                native.append((line, f"{path} {name}".replace("\\", "/")))
     if open_ is not None:
         ends.append(open_)
     yield from reversed(ends)
