@@ -15,7 +15,8 @@ _STRONG = re.compile(
     r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
       | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
       | [Ss]egmentation\ fault | \bsegfault\ at\b | \bFaulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
-      | \bAddressSanitizer:\ | ^\s{0,4}\#\d\d\ pc\ [0-9a-f]{8} | \bcrash_dump\d\d\b.{0,80}\#\d\d\ pc | core\ dumped | \bAssertion\b.{0,200}\bfailed
+      | \bAddressSanitizer:\ | ^\s{0,4}\#\d\d\ pc\ [0-9a-f]{8} | \bcrash_dump\d\d\b.{0,80}\#\d\d\ pc
+      | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ instruction | \bBus\ error\b
       | ^\s{0,4}Killed\b | [Uu]ncaught\ [Ee]xception | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
       | \b\w{1,60}Error:""",
