@@ -14,18 +14,31 @@ from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Knowledge
 
 PLACED = "raised-in"
-_PYTHON = re.compile(r'^\s{0,12}File "(?P<path>[^"\n]{1,400})", line \d+(?:, in (?P<function>[\w.<>]{1,100}))?')
-_NATIVE = re.compile(
-    r"""(?:frame\ )?\#\s?\d{1,3}:?\s.{0,400}?[\s(](?P<path>/[^\s()]{1,300}\.so[\w.]{0,20})   # gdb, Android, c10
-      | \#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ .{0,200}\((?P<path1>[\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x # sanitizers
-      | ^\s{0,4}\d{1,3}\s{1,4}(?P<path2>\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s # macOS
-      | ^\#\s{1,3}[CVjv]\s{1,2}\[(?P<path3>[\w.+-]{3,80})\+0x                                # Java's crash report
-      | \bsegfault\ at\ .{0,120}\ in\ (?P<path4>[\w.+-]{3,80})\[                             # the kernel's log
-      | \bFaulting\ module\ (?:name|path):\ (?P<path5>[\w.+\-:\\]{3,200})                    # Windows
-    """,
-    re.X,
+_PYTHON = tuple(
+    map(
+        re.compile,
+        (
+            r'^\s{0,12}File "([^"\n]{1,400})", line \d+(?:, in ([\w.<>]{1,100}))?',
+            r"^File (\S{1,300}\.py):\d+(?:, in ([\w.<>]{1,100}))?",  # IPython
+            r"^[│|\s]{0,4}(\S{1,300}\.py):\d+:? in (\w{1,100})",  # rich, pytest
+        ),
+    )
 )
-_FUNCTION = re.compile(r"\bin (?P<name>[A-Za-z_]\w{1,100})\b")
+_NATIVE = tuple(
+    map(
+        re.compile,
+        (
+            r"#\s?\d{1,3}:?\s.{0,400}?[\s(](/[^\s()]{1,300}\.so[\w.]{0,20})",  # gdb, Android, c10
+            r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
+            r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
+            r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
+            r"^#\s{1,3}[CVjv]\s{1,2}\[([\w.+-]{3,80})\+0x",  # Java
+            r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
+            r"\bFaulting module (?:name|path): ([\w.+\-:\\]{3,200})",  # Windows
+        ),
+    )
+)
+_FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
 )
@@ -62,22 +75,30 @@ def _raised(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
     open_: tuple[Line, str] | None = None
     native: list[tuple[Line, str]] = []
     for line in lines:
-        frame = _PYTHON.match(line.text) if 'File "' in line.text else None
+        text = line.text[:800]
+        if ".py" in text or 'File "' in text:
+            frame = next(filter(None, (pattern.match(text) for pattern in _PYTHON)), None)
+        else:
+            frame = None
         if frame is not None:
-            open_ = (line, f"{frame['path']} {frame['function'] or ''}".replace("\\", "/"))
-        elif open_ is not None and not line.text.startswith(" "):
+            open_ = (line, f"{frame[1]} {frame[2] or ''}".replace("\\", "/"))
+        elif open_ is not None and not text.startswith((" ", "│", "-")):
             ends.append(open_)
             open_ = None
-        if len(native) < _DEEPEST and (match := _NATIVE.search(line.text[:800])) is not None:
-            path = next(group for group in match.groups() if group)
-            function = _FUNCTION.search(line.text)
-            if _PASSED.search(path) is None:
-                name = function["name"] if function else ""
-                native.append((line, f"{path} {name}".replace("\\", "/")))
+        if len(native) < _DEEPEST and ("#" in text or "0x" in text or " in " in text or "module" in text):
+            native += _native(line, text)
     if open_ is not None:
         ends.append(open_)
     yield from reversed(ends)
     yield from native
+
+
+def _native(line: Line, text: str) -> Iterator[tuple[Line, str]]:
+    match = next(filter(None, (pattern.search(text) for pattern in _NATIVE)), None)
+    if match is not None and _PASSED.search(match[1]) is None:
+        function = _FUNCTION.search(text)
+        name = (function[1] or function[2]) if function else ""
+        yield line, f"{match[1]} {name}".replace("\\", "/")
 
 
 @cache
