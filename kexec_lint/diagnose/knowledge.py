@@ -20,7 +20,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 3
+_FORMAT = 4
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -67,6 +67,8 @@ class Entry:
     swallow_risk: str | None = None
     last: bool = False
     """Wins a line only when no other entry does."""
+    general: bool = False
+    """A `last` one so general that it yields even to the others."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,15 @@ def _compile(files: Iterable[Path], extra: Sequence[Path]) -> dict[str, Any]:
     for entry in entries:
         if entry["layer"] not in order:
             raise KnowledgeError(f"{entry['id']}: no layer {entry['layer']!r}; known: {', '.join(order)}")
-    entries.sort(key=lambda e: (e.get("last", False), not e.pop("extra"), e["layer"] != _NOISE, order[e["layer"]]))
+    entries.sort(
+        key=lambda e: (
+            e.get("general", False),
+            e.get("last", False),
+            not e.pop("extra"),
+            e["layer"] != _NOISE,
+            order[e["layer"]],
+        )
+    )
     seen: dict[str, str] = {}
     for entry in entries:
         if entry["id"] in seen:

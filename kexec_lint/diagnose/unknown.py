@@ -15,7 +15,7 @@ _STRONG = re.compile(
     r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
       | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
       | [Ss]egmentation\ fault | \bsegfault\ at\b | \bFaulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
-      | \bAddressSanitizer:\ | ^\s{0,4}\#\d\d\ pc\ [0-9a-f]{8} | \bcrash_dump\d\d\b.{0,80}\#\d\d\ pc
+      | \bAddressSanitizer:\ | (?:^|\s)\#\d\d\ pc\ [0-9a-f]{8}
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ instruction | \bBus\ error\b
       | ^\s{0,4}Killed\b | [Uu]ncaught\ [Ee]xception | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
@@ -26,7 +26,7 @@ _WEAK = re.compile(
     r"""\b[Ee]rror\b[^\n]{0,2}: | \bERROR\b | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b
       | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w
       | ^\s{0,12}File\ "[^"\n]{1,400}",\ line\ \d+,\ in\  | ^\w{1,60}(?:Error|Exception)\s{2,}Traceback\b
-      | ^\#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ in\ """,
+      | ^\#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ in\  | ^\S{1,200}\.py:\d+:\ in\ \w""",
     re.X,
 )
 _LATE = 40
