@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kexec_lint.findings import Finding
 
@@ -56,6 +56,28 @@ class Project(Protocol):
 
 
 @dataclass(frozen=True)
+class Flags:
+    """What a compilation database says of a file: folders of headers, and macros (None for one that is undefined)."""
+
+    include: tuple[str, ...]
+    defines: tuple[tuple[str, str | None], ...]
+
+
+@runtime_checkable
+class NativeProject(Project, Protocol):
+    """A scanned tree that knows C and C++ files, too. Every look-up is recorded."""
+
+    def include(self, name: str, importer: str) -> Source | None:
+        """Return the file that `#include "name"` (`#include <name>`, with its angles) means in file `importer`."""
+
+    def counterpart(self, header: str) -> Source | None:
+        """Return the source file that holds what a header declares."""
+
+    def flags(self, path: str) -> Flags | None:
+        """Return what the compilation database says of a file, None if there is none."""
+
+
+@dataclass(frozen=True)
 class Options:
     """What the user asked of the analysis. `models` declares own helpers (see docs/configuration)."""
 
@@ -63,6 +85,8 @@ class Options:
     confidence: str = "likely"
     assume_out_of_order: bool = False
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    compile_commands: str = ""
+    """The compilation database that the user named, absolute."""
     explicit: frozenset[str] = frozenset()
     """Codes that the user named (by code, prefix or ALL): their findings of severity info are shown too."""
 

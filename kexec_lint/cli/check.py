@@ -66,6 +66,12 @@ def _formats(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--confidence", type=click.Choice(CONFIDENCES), help="Show findings at least this sure. [likely]")
 @click.option("--assume-out-of-order", is_flag=True, default=None, help="Take unknown queues as out-of-order.")
 @click.option(
+    "--compile-commands",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+    metavar="FILE",
+    help="Compilation database of the C and C++ files. [compile_commands.json in the tree]",
+)
+@click.option(
     "--output-format",
     multiple=True,
     callback=_formats,
@@ -107,6 +113,7 @@ def command(
     ignore: tuple[str, ...],
     confidence: str | None,
     assume_out_of_order: bool | None,
+    compile_commands: str | None,
     output_format: list[tuple[str, str | None]],
     output_file: str | None,
     fix: bool,
@@ -155,6 +162,7 @@ def command(
         selection=Selection(select or None, extend_select, ignore),
         confidence=confidence,
         assume_out_of_order=assume_out_of_order,
+        compile_commands=compile_commands,
         config=config,
         isolated=isolated,
         force_exclude=force_exclude,
@@ -236,6 +244,7 @@ def _settings(request: Request) -> Iterator[str]:
         ("rules", " ".join(sorted(profile.codes)) or "none"),
         ("confidence", profile.confidence),
         ("assume-out-of-order", str(profile.assume_out_of_order).lower()),
+        ("compile-commands", profile.compile_commands or "compile_commands.json in the tree, if there is one"),
         ("exclude", " ".join(settings.exclude) or "none beyond the built-in folders"),
         ("models", " ".join(settings.models) or "none"),
         ("cache", request.cache_directory or "none"),

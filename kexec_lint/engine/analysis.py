@@ -168,6 +168,7 @@ def _key(run: Run, fingerprint: str, target: Target, profile: Profile, reader: e
         sorted(options.codes),
         sorted(options.explicit),
         options.assume_out_of_order,
+        options.compile_commands,
         repr(options.models),
         run.start,
         target.path,

@@ -223,7 +223,7 @@ def scan(job: Job, where: Tree | None = None) -> Outcome:
 
 
 def _scan(job: Job, outcome: Outcome, where: Tree) -> None:
-    project = RecordingProject(where)
+    project = RecordingProject(where, job.options.compile_commands)
     result = FileResult()
     try:
         executor = executors.load(job.module)

@@ -26,6 +26,8 @@ class Request(NamedTuple):
     selection: Selection = Selection()
     confidence: str | None = None
     assume_out_of_order: bool | None = None
+    compile_commands: str | None = None
+    """The compilation database for C and C++, absolute."""
     config: str | None = None
     isolated: bool = False
     force_exclude: bool = False
@@ -54,6 +56,7 @@ class Profile:
         explicit: frozenset[str],
         confidence: str,
         assume_out_of_order: bool,
+        compile_commands: str,
         readers: tuple[executors.Reader, ...],
         per_file_ignores: tuple[tuple[Patterns, frozenset[str]], ...],
         fingerprint: str,
@@ -64,6 +67,7 @@ class Profile:
         self.explicit = explicit
         self.confidence = confidence
         self.assume_out_of_order = assume_out_of_order
+        self.compile_commands = compile_commands
         self.readers = readers
         self._per_file_ignores = per_file_ignores
 
@@ -78,7 +82,14 @@ class Profile:
             models = {**plugins.models(), **self.settings.models}
         except plugins.PluginError as error:
             raise SettingsError(str(error)) from None
-        return Options(self.codes, "possible", self.assume_out_of_order, models, self.explicit)
+        return Options(
+            self.codes,
+            "possible",
+            self.assume_out_of_order,
+            models,
+            compile_commands=self.compile_commands,
+            explicit=self.explicit,
+        )
 
     @cached_property
     def reading(self) -> str:
@@ -134,6 +145,7 @@ class Profiles:
             explicit=codes & named(rules, (own, request.selection)),
             confidence=request.confidence or settings.confidence,
             assume_out_of_order=settings.assume_out_of_order if out_of_order is None else out_of_order,
+            compile_commands=request.compile_commands or settings.compile_commands or "",
             readers=tuple(self._index.readers(codes)),
             per_file_ignores=tuple(
                 (Patterns(settings.base, (pattern,)), enabled(rules, (Selection(select=selectors),)))

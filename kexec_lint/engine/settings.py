@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     exclude: tuple[str, ...] = ()
     confidence: str = "likely"
     assume_out_of_order: bool = False
+    compile_commands: str | None = None
     models: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     diagnose: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
@@ -146,6 +147,14 @@ class _Reader:
             raise self._error(key, f"{key} must be a list of strings")
         return tuple(value)
 
+    def existing(self, key: str, value: Any) -> str:
+        if not isinstance(value, str) or not value:
+            raise self._error(key, f"{key} must be the path of a file")
+        path = os.path.normpath(os.path.join(os.path.dirname(self.path), value))
+        if not os.path.isfile(path):
+            raise self._error(key, f"{path}: no such file")
+        return path
+
     def flag(self, key: str, value: Any) -> bool:
         if not isinstance(value, bool):
             raise self._error(key, f"{key} must be true or false")
@@ -208,6 +217,7 @@ KEYS: dict[str, Callable[[_Reader, str, Any], Any]] = {
     "exclude": _Reader.strings,
     "confidence": _Reader.confidence,
     "assume-out-of-order": _Reader.flag,
+    "compile-commands": _Reader.existing,
     "models": _Reader.models,
     "diagnose": _Reader.diagnose,
 }

@@ -10,11 +10,16 @@ from functools import lru_cache
 from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.discovery import shown
-from kexec_lint.source import Source
+from kexec_lint.engine.includes import Includes
+from kexec_lint.source import Flags, Source
 
 Lookup = tuple[str, str, int, str]
-"""("module", name, level, importer) or ("read", path, 0, relative_to)."""
+"""("module", name, level, importer), ("read", path, 0, relative_to); in C and C++ ("include", name, 0, importer),
+("counterpart", "", 0, header) and ("flags", "", 0, path), which finds the compilation database. The path of one that
+the user named stands behind these three kinds and a space.
+"""
 
+_NATIVE = ("include", "counterpart", "flags")
 PROJECT_MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg", "kexec-lint.toml", ".hg")
 
 
@@ -28,16 +33,43 @@ class Tree:
         self._digests: dict[str, str | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._resolved: dict[tuple[str, str, int, str], str | None] = {}
+        self._includes: dict[tuple[str, ...], Includes] = {}
 
     def resolve(self, lookup: Lookup) -> str | None:
         """Return the absolute path of the file that a look-up means, or None."""
         kind, name, level, origin = lookup
-        folder = os.path.dirname(self._absolute(origin))
-        key = (kind, name, level, folder)
+        path = self._absolute(origin)
+        folder = os.path.dirname(path)
+        native = kind.startswith(_NATIVE)
+        key = (kind, name, level, path if native else folder)
         if key not in self._resolved:
-            find = self._module_path(name, level, folder) if kind == "module" else self._named_path(name, folder)
+            if native:
+                find = self._native_path(kind, name, path)
+            else:
+                find = self._module_path(name, level, folder) if kind == "module" else self._named_path(name, folder)
             self._resolved[key] = find
         return self._resolved[key]
+
+    def flags(self, path: str, database: str) -> Flags | None:
+        """Return what the compilation database says of a file; `database` is the one that the user named, or ""."""
+        absolute = self._absolute(path)
+        return self._around(os.path.dirname(absolute)).flags(absolute, database)
+
+    def _native_path(self, kind: str, name: str, path: str) -> str | None:
+        kind, _, database = kind.partition(" ")
+        around = self._around(os.path.dirname(path))
+        if kind == "flags":
+            return around.database(path, database)
+        found = around.header(name, path, database) if kind == "include" else around.source(path)
+        return found if found is not None and self._inside(found, os.path.dirname(path)) else None
+
+    def _around(self, folder: str) -> Includes:
+        """Return what knows the C and C++ files around a folder."""
+        bases = self.roots if any(f"{folder}{os.sep}".startswith(f"{r}{os.sep}") for r in self.roots) else ()
+        bases = bases or (project_root(folder),)
+        if bases not in self._includes:
+            self._includes[bases] = Includes(bases, self._is_file)
+        return self._includes[bases]
 
     def digest(self, lookup: Lookup) -> str | None:
         """Return a digest of what a look-up finds, path and content, or None if it finds nothing."""
@@ -45,7 +77,7 @@ class Tree:
         if path is None:
             return None
         if path not in self._digests:
-            data = self._bytes(path)
+            data = self._bytes(path) if not lookup[0].startswith("flags") else _whole(path)
             named = os.fsencode(path) + b"\0"
             self._digests[path] = None if data is None else content_digest(named + data)
         return self._digests[path]
@@ -119,8 +151,10 @@ class Tree:
 class RecordingProject:
     """A `Project` for one file: looks up in the tree and remembers what was asked, found or not."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, database: str = "") -> None:
         self._tree = tree
+        self._database = database
+        self._suffix = f" {database}" if database else ""
         self._asked: dict[Lookup, None] = {}
 
     def module(self, name: str, level: int, importer: str) -> Source | None:
@@ -130,6 +164,19 @@ class RecordingProject:
     def read(self, path: str, relative_to: str) -> Source | None:
         """Return a text file named by the source, relative to file `relative_to`."""
         return self._look_up(("read", path, 0, relative_to))
+
+    def include(self, name: str, importer: str) -> Source | None:
+        """Return the file that an `#include` means."""
+        return self._look_up((f"include{self._suffix}", name, 0, importer))
+
+    def counterpart(self, header: str) -> Source | None:
+        """Return the source file that holds what a header declares."""
+        return self._look_up((f"counterpart{self._suffix}", "", 0, header))
+
+    def flags(self, path: str) -> Flags | None:
+        """Return what the compilation database says of a file, None if there is none."""
+        self._asked[f"flags{self._suffix}", "", 0, path] = None
+        return self._tree.flags(path, self._database)
 
     def dependencies(self) -> list[tuple[Lookup, str | None]]:
         """Return every look-up with the digest of what it found."""
@@ -143,6 +190,15 @@ class RecordingProject:
 def content_digest(data: bytes) -> str:
     """Return the digest by which the cache tells contents apart."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _whole(path: str) -> bytes | None:
+    """Return the content of a compilation database, which may be larger than any source."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
 
 
 @lru_cache(maxsize=4096)

@@ -24,7 +24,7 @@ from kexec_lint.opencl.interpreter.values import (
     TupleValue,
     Unknown,
 )
-from kexec_lint.source import Options, Project, Source
+from kexec_lint.source import Flags, Options, Project, Source
 
 CONSTRUCTOR = 3_000
 """Evaluated nodes that a constructor may take beyond what other code may without enqueueing anything."""
@@ -63,7 +63,7 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     Raises SyntaxProblem, ModelError.
     """
     loader = Loader(project, lowered)
-    scope = ModuleScope(source.path, lowered(source), loader, source.text)
+    scope = ModuleScope(source.path, loader.lowered(source), loader, source.text)
     loader.keep(source.path, scope)
     machine = Machine(loader, options, user_models(options.models))
     analysis = Analysis(notes=list(scope.module.notes))
@@ -76,7 +76,8 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     # C defines what is called before its callers.
     for node, function in reversed(entries) if scope.native else entries:
         graph, ran = None, frozenset[p.Span]()
-        if function is not None and (only or id(node) not in machine.entered or options.assume_out_of_order):
+        known = machine.followed if function is not None and _private(function) else machine.entered
+        if function is not None and (only or id(node) not in known or options.assume_out_of_order):
             machine.ran = set()
             graph = _run_function(machine, function, analysis)
             ran = frozenset(machine.ran)
@@ -85,13 +86,13 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     return analysis
 
 
-@lru_cache(maxsize=256)
-def lowered(source: Source) -> p.Module:
+@lru_cache(maxsize=512)
+def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> p.Module:
     """Return the host program of a file; imports bring up the same files again and again."""
     if source.suffix in NATIVE:
         from kexec_lint.opencl.frontend.c import lower as lower_native
 
-        return lower_native(source)
+        return lower_native(source, headers, flags)
     from kexec_lint.opencl.frontend.python import lower
 
     return lower(source)
@@ -114,6 +115,13 @@ def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:
 
 def _reset(m: Machine) -> None:
     m.frames, m.places, m.exits, m.stack, m.scratch = [], [], [], [], 0
+
+
+def _private(function: FunctionValue) -> bool:
+    """Return whether a function of C or C++ is static: nobody calls it but its own file."""
+    node = function.node
+    alone = function.scope.native and function.owner is None and isinstance(node, p.Function)
+    return alone and isinstance(node, p.Function) and objects.decorated(node, "staticmethod")
 
 
 def _entry_points(

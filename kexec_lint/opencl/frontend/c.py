@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 from kexec_lint.opencl.frontend import c_macros as macros
@@ -30,7 +31,7 @@ from kexec_lint.opencl.program import (
     Value,
 )
 from kexec_lint.opencl.program import Module as ProgramModule
-from kexec_lint.source import Source
+from kexec_lint.source import Flags, Source
 
 _SCOPES = frozenset(
     ["namespace_definition", "linkage_specification", "template_declaration", "declaration_list", "ERROR"]
@@ -49,19 +50,54 @@ _UNENDED = re.compile(
     r"((?:^|[;{}])[ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))",
     re.MULTILINE,
 )
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|(<[^>\n]+>))', re.MULTILINE)
+INCLUDED_TEXT = "__text__"
+_INCLUDED_TEXT = re.compile(r'([=(,][ \t]*\r?\n[ \t]*)#include[ \t]+("[^"\n]+")[ \t]*(?=\r?\n)')
+"""A file whose text is a value: `const char *source =` and on the next row `#include "kernel.cl"`."""
 _SIMPLE = frozenset(["ERROR", "expression_statement", "declaration", "return_statement"])
 """What is read as a whole: an error inside makes all of it doubtful."""
 _ORDERS = re.compile(rb"nqueue|[Ww]ait|[Ff]inish|[Ee]vent|[Bb]arrier|clSetKernelArg|setArg")
 _BRACKET = re.compile(r'[()]|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'')
 
 
-def lower(source: Source) -> ProgramModule:
-    """Lower a file to its host program. No source is too broken: what can be read is there."""
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """A parsed file: its tree, its macros, what its classes declare, what it includes (`<name>` between angles)."""
+
+    unit: Unit
+    root: Any
+    includes: tuple[str, ...]
+
+
+@lru_cache(maxsize=512)
+def outline(source: Source) -> Outline:
+    """Parse a file. No source is too broken."""
     language = language_of(source.suffix, source.text)
-    unit = Unit(language, unwrapped(source.text).encode())
+    text = _INCLUDED_TEXT.sub(lambda match: f"{match[1]}{INCLUDED_TEXT}({match[2]})", source.text)
+    unit = Unit(language, unwrapped(text).encode())
     root = parser(language).parse(unit.data).root_node
     _collect(unit, root)
-    body = _grouped(list(_top(unit, root.children)))
+    return Outline(unit, root, tuple(match[1] or match[2] for match in _INCLUDE.finditer(source.text)))
+
+
+def lower(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> ProgramModule:
+    """Lower a file to its host program, with the macros and classes of the headers that it includes, nearest first."""
+    parsed = outline(source)
+    unit = Unit(parsed.unit.language, parsed.unit.data, dict(parsed.unit.macros), dict(parsed.unit.members))
+    language = unit.language
+    for header in headers:
+        other = outline(header).unit
+        for name, macro in other.macros.items():
+            if macro.params is not None:
+                unit.macros.setdefault(name, macro)
+        for name, types in other.members.items():
+            unit.members.setdefault(name, types)
+    if flags is not None:
+        unit.defines.update(flags.defines)
+        for name, text in flags.defines:
+            if text is not None:
+                unit.macros.setdefault(name, Macro(name, None, text))
+    body = _grouped(list(_top(unit, parsed.root.children)))
     constants = [m for m in unit.macros.values() if m.params is None and m.body and len(m.body) < 200]
     if len(constants) <= _BRANCHES_KEPT and source.suffix in (".h", ".hpp", ".hh", ".inl"):
         body = [*_constants(unit, constants), *body]
@@ -182,7 +218,7 @@ def _definition(unit: Unit, node: Any) -> Iterator[Statement]:
                 yield from lower_class(unit, kind)
         case "preproc_include":
             path = node.child_by_field_name("path")
-            if path is not None and path.type == "string_literal":
+            if path is not None and path.type in ("string_literal", "system_lib_string"):
                 yield Import(unit.span(node), unit.text(path).strip('"'), (("*", None),))
         case "field_declaration":
             pass

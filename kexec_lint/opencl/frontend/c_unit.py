@@ -56,6 +56,8 @@ class Unit:
     members: dict[str, dict[str, str]] = field(default_factory=dict)
     """Class → member → type as written, for constructors' initialiser lists."""
     fixed: Span | None = None
+    defines: dict[str, str | None] = field(default_factory=dict)
+    """Macros that the compiler is given, None for one that it is told to forget."""
     nesting: int = 0
     expanding: tuple[str, ...] = ()
     _wide: dict[int, bytes] | None = None
@@ -82,7 +84,7 @@ class Unit:
 
     def expansion(self, text: str, span: Span, name: str = "") -> Unit:
         """Return a unit for a piece of text that stands at one place of this one (a macro's expansion)."""
-        inner = Unit(self.language, text.encode(), self.macros, self.members, self.fixed or span)
+        inner = Unit(self.language, text.encode(), self.macros, self.members, self.fixed or span, self.defines)
         inner.expanding = (*self.expanding, name) if name else self.expanding
         inner.nesting = self.nesting
         return inner

@@ -189,6 +189,8 @@ def enter(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Spa
     result = run_frame(m, frame, node, span)
     if m.stack and not m.scratch and _general(node, function, arguments):
         m.entered.add(id(node))
+    if m.stack and not m.scratch:
+        m.followed.add(id(node))
     if cached:
         m.memo[key] = result
     return result

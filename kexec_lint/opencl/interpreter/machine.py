@@ -29,7 +29,7 @@ IDLE = 1_500
 """Evaluated nodes without a command among them: what follows is no host code of the device."""
 STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
-NATIVE_SLACK = 4
+NATIVE_SLACK = 2
 """Functions of C and C++ are longer: they set up every handle by hand."""
 DEPTH = 12
 """Nested activations of functions."""
@@ -97,6 +97,8 @@ class Machine:
     """Functions of the tree that were followed from some caller, by identity of their node."""
     ran: set[Span] = field(default_factory=set)
     """Places of the functions that ran since the entry point began."""
+    followed: set[int] = field(default_factory=set)
+    """Functions that were followed to their end, whatever they were given."""
     memo: dict[Any, AbstractValue] = field(default_factory=dict)
     stack: list[Any] = field(default_factory=list)
     label: str | None = None

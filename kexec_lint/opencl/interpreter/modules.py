@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kexec_lint.opencl import program
+from kexec_lint.opencl import NATIVE, program
 from kexec_lint.opencl.interpreter.relevance import Relevance
 from kexec_lint.opencl.interpreter.values import (
     AbstractValue,
     External,
     Frame,
+    FunctionValue,
     Imported,
     Known,
     ModuleValue,
     Unknown,
 )
-from kexec_lint.source import Project, Source
+from kexec_lint.source import NativeProject, Project, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,10 @@ ALWAYS_EXTERNAL = frozenset({"pyopencl", "numpy", "os", "sys", "time", "math", "
 """Packages whose meaning comes from the API tables, or that hold no host code, even when scanned from within."""
 
 BUILTINS = frozenset(dir(builtins))
+_HEADERS = 60
+"""Headers that are looked at for one file of C or C++."""
+_SMALL_HEADER = 20_000
+"""Characters of a header that is read although it names no call that orders commands: constants, macros, classes."""
 
 
 @dataclass(eq=False)
@@ -47,6 +52,9 @@ class ModuleScope:
     absent: set[str] = field(default_factory=set)
     """Names that neither the file nor what it includes defines (C and C++)."""
     complete: bool = False
+    elsewhere: dict[str, FunctionValue | None] = field(default_factory=dict)
+    """Functions that files next to its headers define, None for names that none of them has (C and C++)."""
+    headers: list[str] | None = None
 
     @cached_property
     def relevance(self) -> Relevance:
@@ -54,8 +62,17 @@ class ModuleScope:
         if self.native:
             from kexec_lint.opencl.interpreter.native.relevance import Relevance as NativeRelevance
 
-            return NativeRelevance(self.text, self.module.body)  # type: ignore[return-value]
+            others = self.loader.beside(self)
+            foreign = frozenset(name for other in others for name in other.relevant_names) if others else frozenset()
+            return NativeRelevance(self.text, self.module.body, foreign)  # type: ignore[return-value]
         return Relevance(self.text, self.module.body)
+
+    @cached_property
+    def relevant_names(self) -> frozenset[str]:
+        """Functions, and classes with methods, that matter by what this file alone says (C and C++)."""
+        from kexec_lint.opencl.interpreter.native.relevance import local
+
+        return local(self.text, self.module).names
 
     @cached_property
     def native(self) -> bool:
@@ -133,21 +150,91 @@ class ModuleScope:
 class Loader:
     """Finds and lowers modules; keeps them for the time of one scan."""
 
-    def __init__(self, project: Project, lower: Callable[[Source], program.Module]) -> None:
+    def __init__(self, project: Project, lower: Callable[..., program.Module]) -> None:
         self._project = project
+        self._native = project if isinstance(project, NativeProject) else None
         self._lower = lower
         self._scopes: dict[str, ModuleScope | None] = {}
         self._headers: dict[tuple[str, str], ModuleScope | None] = {}
+        self._counterparts: dict[str, ModuleScope | None] = {}
 
     def keep(self, path: str, scope: ModuleScope) -> None:
         """Remember the scope of a module that was loaded by hand."""
         self._scopes[path] = scope
 
-    def load(self, source: Source) -> ModuleScope | None:
-        """Return the scope of a source file, None if it is no valid source."""
+    def lowered(self, source: Source) -> program.Module:
+        """Return the host program of a source; one in C or C++ with what it includes. Raises SyntaxProblem."""
+        if self._native is None or source.suffix not in NATIVE:
+            return self._lower(source)
+        from kexec_lint.opencl.frontend.c import outline
+
+        found: dict[str, Source] = {}
+        pending = [(name, source.path) for name in reversed(outline(source).includes)]
+        while pending and len(found) < _HEADERS:
+            name, importer = pending.pop()
+            header = self.header(name, importer)
+            if header is not None and header.path not in found and header.path != source.path:
+                found[header.path] = header
+                pending.extend((inner, header.path) for inner in reversed(outline(header).includes))
+        return self._lower(source, tuple(found.values()), self._native.flags(source.path))
+
+    def header(self, name: str, importer: str) -> Source | None:
+        """Return the file that an `#include` means, if it is worth reading."""
+        if self._native is None:
+            return None if name.startswith("<") else self._project.read(name, importer)
+        source = self._native.include(name, importer)
+        if source is None or source.suffix not in NATIVE:
+            return None
+        return source if len(source.text) < _SMALL_HEADER or _holds_host_code(source) else None
+
+    def counterpart(self, header: str) -> ModuleScope | None:
+        """Return the scope of the file with the definitions of what a header declares, if it holds host code."""
+        if header not in self._counterparts:
+            source = self._native.counterpart(header) if self._native is not None else None
+            worth = source is not None and source.path != header and _holds_host_code(source)
+            self._counterparts[header] = self.load(source) if source is not None and worth else None
+        return self._counterparts[header]
+
+    def elsewhere(self, scope: ModuleScope, name: str, machine: Machine) -> FunctionValue | None:
+        """Return the function of a name that a file next to an included header defines, None if none does."""
+        if name not in scope.elsewhere:
+            scope.elsewhere[name] = None
+            for header in self._headers_of(scope):
+                other = self.counterpart(header)
+                found = other.frame.variables.get(name) if other is not None and other is not scope else None
+                if other is not None and other is not scope and found is None and name in other.bindings:
+                    found = other.lookup(name, machine)
+                if isinstance(found, FunctionValue) and found.scope is other and not _is_static(found.node):
+                    scope.elsewhere[name] = found
+                    break
+        return scope.elsewhere[name]
+
+    def beside(self, scope: ModuleScope) -> list[ModuleScope]:
+        """Return the headers of a file that hold host code, and the files with their definitions."""
+        headers = [self._scopes.get(path) for path in self._headers_of(scope)]
+        others = [*headers, *(self.counterpart(path) for path in self._headers_of(scope))]
+        return [other for other in others if other is not None and other is not scope]
+
+    def _headers_of(self, scope: ModuleScope) -> list[str]:
+        """Return the paths of all headers that a file includes, directly or not."""
+        if scope.headers is None:
+            found: dict[str, None] = {}
+            pending = [scope]
+            while pending and len(found) < _HEADERS:
+                including = pending.pop()
+                for star in including.stars:
+                    inner = self._include(star.module, including.path)
+                    if inner is not None and inner.path not in found:
+                        found[inner.path] = None
+                        pending.append(inner)
+            scope.headers = list(found)
+        return scope.headers
+
+    def load(self, source: Source, header: bool = False) -> ModuleScope | None:
+        """Return the scope of a source file, None if it is no valid source. A header is taken as it stands."""
         if source.path not in self._scopes:
             try:
-                module = self._lower(source)
+                module = self._lower(source) if header else self.lowered(source)
             except ValueError:
                 self._scopes[source.path] = None
             else:
@@ -212,10 +299,7 @@ class Loader:
 
     def _included(self, header: str, importer: str, name: str, machine: Machine) -> AbstractValue | None:
         """Return what an included file of the tree defines by a name; `header` as written."""
-        if (importer, header) not in self._headers:
-            source = self._project.read(header, importer)
-            self._headers[importer, header] = self.load(source) if source is not None else None
-        scope = self._headers[importer, header]
+        scope = self._include(header, importer)
         if scope is None or scope.path == importer or name in scope.busy:
             return None
         scope.busy.add(name)  # headers may include one another
@@ -224,10 +308,32 @@ class Loader:
         finally:
             scope.busy.discard(name)
 
+    def _include(self, header: str, importer: str) -> ModuleScope | None:
+        if (importer, header) not in self._headers:
+            source = self.header(header, importer)
+            self._headers[importer, header] = self.load(source, header=True) if source is not None else None
+        return self._headers[importer, header]
+
     def text(self, path: str, relative_to: str) -> str | None:
         """Return the text of a file named by the source, None if it is not there."""
         found = self._project.read(path, relative_to)
         return found.text if found is not None else None
+
+    def included_text(self, path: str, importer: str) -> str | None:
+        """Return the text of a file that the source includes as a value, None if it is not there."""
+        found = self._native.include(path, importer) if self._native is not None else None
+        return found.text if found is not None else self.text(path, importer)
+
+
+def _holds_host_code(source: Source) -> bool:
+    from kexec_lint.opencl.api.native import HOST_CODE
+
+    return HOST_CODE.search(source.text) is not None
+
+
+def _is_static(node: program.Function | program.Lambda) -> bool:
+    marks = node.decorators if isinstance(node, program.Function) else ()
+    return any(isinstance(mark, program.Name) and mark.id == "staticmethod" for mark in marks)
 
 
 def _is_builtin(value: AbstractValue) -> bool:

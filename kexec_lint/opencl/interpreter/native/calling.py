@@ -10,6 +10,7 @@ from kexec_lint.opencl.api import c as c_api
 from kexec_lint.opencl.api import hpp
 from kexec_lint.opencl.api import native as api
 from kexec_lint.opencl.api.model import CallModel
+from kexec_lint.opencl.frontend.c import INCLUDED_TEXT
 from kexec_lint.opencl.interpreter import calls, commands, expressions, host, library
 from kexec_lint.opencl.interpreter import effects as shared
 from kexec_lint.opencl.interpreter.machine import Machine
@@ -22,6 +23,7 @@ from kexec_lint.opencl.interpreter.native import (
     operands,
     pointers,
     scopes,
+    sources,
 )
 from kexec_lint.opencl.interpreter.values import (
     NONE,
@@ -213,6 +215,11 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
         return construct.construct(m, name, arguments_of(m, node), node.span)
     if callee is not None:
         return _apply(m, callee, name, node)
+    if name == INCLUDED_TEXT:
+        return sources.included(m, node)
+    other = m.loader.elsewhere(m.frame.scope, name.rpartition("::")[2], m) if not _known(name) else None
+    if other is not None and isinstance(other.node, p.Function) and other.scope.relevance.matters(other.node):
+        return _apply(m, other, name, node)
     wrapped = _wrapped(name, len(node.args))
     if wrapped is not None:
         return _wrapper(m, wrapped, node)
@@ -225,6 +232,12 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
         receiver = None if free.does in ("wait", "finish_default", "nothing") else Unknown(("default queue",))
         return effects.run(m, free, arguments, node.span, receiver)
     return _apply(m, Unknown(("name", m.frame.scope.path, name)), name, node)
+
+
+def _known(name: str) -> bool:
+    """Return whether a name is one of the C or C++ libraries: no file of the tree defines it."""
+    last = name.rpartition("::")[2]
+    return name.startswith(("std::", "cl::", "boost::")) or host_calls.knows(last)
 
 
 def _wrapped(name: str, count: int) -> tuple[CallModel, int] | None:
@@ -262,7 +275,7 @@ def _apply(m: Machine, callee: AbstractValue, name: str, node: p.Call) -> Abstra
             return shared.run(m, model, arguments, span)
         return _enter(m, callee, arguments, span)
     if isinstance(callee, ClassValue):
-        return calls.instantiate(m, callee, arguments_of(m, node), span)
+        return calls.instantiate(m, construct.completed(m, callee), arguments_of(m, node), span)
     arguments = arguments_of(m, node)
     if isinstance(callee, Phi):
         functions = [o for _, o in callee.options if isinstance(o, FunctionValue | Object)]
@@ -479,6 +492,8 @@ def _named_queue(base: Unknown) -> bool:
 
 def _instance_method(m: Machine, base: Object, name: str, node: p.Call) -> AbstractValue:
     found = base.cls.lookup(name) if base.cls is not None else None
+    if found is None and base.cls is not None:
+        found = construct.completed(m, base.cls).lookup(name)
     if found is not None:
         method, owner = found
         static = any(isinstance(mark, p.Name) and mark.id == "staticmethod" for mark in method.decorators)

@@ -66,11 +66,18 @@ def construct(m: Machine, type_: str, arguments: Arguments, span: p.Span) -> Abs
         return arguments.positional[0]
     found = scopes.find(m, type_.partition("<")[0], span)
     if isinstance(found, ClassValue):
-        return calls.instantiate(m, found, arguments, span)
+        return calls.instantiate(m, completed(m, found), arguments, span)
     if "thread" in type_ or "async" in type_:
         m.graph.threaded = True
     calls.opaque(m, arguments.positional, span, what=type_)
     return m.fresh("object", type_)
+
+
+def completed(m: Machine, cls: ClassValue) -> ClassValue:
+    """Return a class of a header with the methods that the file next to the header defines."""
+    other = m.loader.counterpart(cls.scope.path)
+    found = other.lookup(cls.node.name, m) if other is not None and cls.node.name in other.bindings else None
+    return found if isinstance(found, ClassValue) and cls in found.bases else cls
 
 
 def _api_object(m: Machine, row: object, arguments: Arguments, span: p.Span) -> AbstractValue:

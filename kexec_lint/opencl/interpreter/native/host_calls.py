@@ -164,6 +164,13 @@ QUIET = frozenset(
 """Functions that touch no memory of commands and call nothing back."""
 
 
+def knows(name: str) -> bool:
+    """Return whether a name is one of the C or C++ library's."""
+    return (
+        name in READ_WRITE or name in QUIET or name in ALLOCATORS or name in FREES or name in TIMERS or name in THREADS
+    ) or name in EXITS
+
+
 def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractValue | None:
     """Carry out a call of the C or C++ library, None if the name is none of it."""
     given = arguments.positional

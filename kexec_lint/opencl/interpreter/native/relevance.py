@@ -1,4 +1,7 @@
-"""Which functions of a C or C++ file can matter to the enqueue graph: those that name the API or call one that does."""
+"""Which functions of a C or C++ file can matter to the enqueue graph: those that name the API or call one that does.
+
+`foreign` are the functions and classes that matter in the headers that the file includes, and in their source files.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _COMMON = frozenset(
 class Relevance:
     """Answers for the functions of one file, from the words of their source rows."""
 
-    def __init__(self, text: str, body: tuple[p.Statement, ...]) -> None:
+    def __init__(self, text: str, body: tuple[p.Statement, ...], foreign: frozenset[str] = frozenset()) -> None:
         rows = text.split("\n")
         words: dict[int, set[str]] = {}
         names: dict[str, list[int]] = {}
@@ -30,13 +33,25 @@ class Relevance:
             first, last = function.span.row - 1, function.span.end_row
             words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
             names.setdefault(function.name, []).append(id(function))
-        self._relevant = {key for key, found in words.items() if _names_api(found)}
+        foreign -= _COMMON
+        self._relevant = {key for key, found in words.items() if not foreign.isdisjoint(found) or _names_api(found)}
+        self._body = body
         pending = True
         while pending:
             called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)} - _COMMON
             grown = {key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)}
             self._relevant |= grown
             pending = bool(grown)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Functions that matter, and classes with a method that does."""
+        return frozenset(
+            statement.name
+            for statement in self._body
+            if (isinstance(statement, p.Function) and self.matters(statement))
+            or (isinstance(statement, p.Class) and any(self.matters(one) for one in functions(statement.body)))
+        )
 
     def matters(self, function: p.Function) -> bool:
         """Return whether a function names the API, or calls a function of its file that does."""
@@ -61,3 +76,16 @@ def functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:
             yield statement
         elif isinstance(statement, p.Class):
             yield from functions(statement.body)
+
+
+_KNOWN: dict[int, tuple[p.Module, Relevance]] = {}
+
+
+def local(text: str, module: p.Module) -> Relevance:
+    """Return what a file says by itself; headers come up again and again."""
+    known = _KNOWN.get(id(module))
+    if known is None or known[0] is not module:
+        if len(_KNOWN) > 500:
+            _KNOWN.clear()
+        known = _KNOWN[id(module)] = (module, Relevance(text, module.body))
+    return known[1]

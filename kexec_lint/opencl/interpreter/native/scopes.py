@@ -252,10 +252,10 @@ def uninitialised(m: Machine, name: str, type_: str, span: p.Span) -> AbstractVa
     """Return what a variable holds before it is assigned: an object of its class, or nothing known."""
     if not type_.endswith("*") and api.kind_of(type_) is None:
         cls = find(m, type_, span) if type_ not in ("auto", "void") else None
-        if isinstance(cls, ClassValue):
-            return calls.instantiate(m, cls, calls.Arguments(), span)
         from kexec_lint.opencl.interpreter.native import construct
 
+        if isinstance(cls, ClassValue):
+            return calls.instantiate(m, construct.completed(m, cls), calls.Arguments(), span)
         if type_.startswith(("cl::UserEvent", "boost::compute::wait_list", "compute::wait_list", "wait_list")):
             return construct.construct(m, type_, calls.Arguments(), span)
     frame = m.frame.number

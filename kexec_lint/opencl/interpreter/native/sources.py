@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from kexec_lint.opencl import program as p
+from kexec_lint.opencl.frontend.c_literals import string
 from kexec_lint.opencl.interpreter import expressions
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.native import pointers
 from kexec_lint.opencl.interpreter.values import AbstractValue, Known, Object
 
 _KERNEL_FILE = re.compile(r'"([\w./ -]+\.(?:cl|ocl))"')
+_LITERALS = re.compile(r'R"([^\s()\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _LONGEST = 1 << 20
 
 
@@ -25,6 +28,18 @@ def text(m: Machine, value: AbstractValue, span: p.Span) -> Known | None:
             return joined if isinstance(joined, Known) else None
         return None
     return value if isinstance(value, Known) and isinstance(value.value, str) else None
+
+
+def included(m: Machine, node: p.Call) -> AbstractValue:
+    """Return the text that a file included as a value stands for: that of its literals, or all of it."""
+    name = node.args[0].value if node.args else None
+    content = m.loader.included_text(str(name.value), m.frame.scope.path) if isinstance(name, p.Const) else None
+    if content is None:
+        return m.fresh("included")
+    literals = [match[0] for match in _LITERALS.finditer(content)]
+    if _LITERALS.sub("", _COMMENTS.sub("", content)).strip():
+        return Known(content)
+    return Known("".join(string(one) for one in literals))
 
 
 def nearby(m: Machine) -> Known | None:
