@@ -120,15 +120,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         writer = Writer(os.path.join(folder, "records"))
         sites = Sites(writer, os.path.dirname(os.path.abspath(cl.__file__)), package)
-        recorder = Recorder(cl, np, writer, sites, Experiment(gates=((1, 2),), deadline=0.05))
+        recorder = Recorder(cl, np, writer, sites, Experiment(gates=((("0", 1), ("0", 2)),), deadline=0.05))
         install(recorder)
         context = cl.create_some_context(interactive=False)
         kernel = cl.Program(context, SOURCE).build().blend
         for number in range(options.runs):
             choose = random.Random(options.seed * 1_000_003 + number)
             earlier = choose.randint(1, 8)
-            gate = Gate(earlier, earlier + choose.randint(1, 6))
-            recorder.gates, recorder.ordinal = Gates(cl, [gate], 0.05), 0
+            gate = Gate(("0", earlier), ("0", earlier + choose.randint(1, 6)))
+            if choose.random() < 0.2:
+                gate = Gate(("0.1", choose.randint(1, 6)), ("0.2", choose.randint(1, 6)))
+            recorder.gates = Gates(cl, [gate], 0.05)
+            recorder.lanes.clear()
             faulthandler.dump_traceback_later(HANG, exit=True)
             queues = program(choose, context, kernel)
             recorder.gates.open_all("the program ended first")

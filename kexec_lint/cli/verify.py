@@ -208,7 +208,7 @@ def run_command(
         compare = experiments.CONTENTS if serialize else None
         experiment = Experiment(force_out_of_order, profile=timeline is not None, contents=compare)
         seen = run.execute(what, experiment)
-        pairs = run.judge(seen.trace, confidence)
+        pairs = run.judge(seen.trace, confidence, by_time=bool(gates))
         report = Report([pair.finding for pair in pairs], files=len({p.finding.location.filename for p in pairs}))
         report.notes = [f"verify run: {note}" for note in seen.trace.notes]
         if (gates and pairs) or serialize:
@@ -217,6 +217,7 @@ def run_command(
                 report.notes.append(experiments.serialize(seen, reference))
             if gates and pairs:
                 said = experiments.gate(what, seen, pairs, experiment, reference, deadline, gates == "together")
+                pairs, said = experiments.shown(pairs, said, confidence)
                 report.findings = [
                     verdicts.attach(pair.finding, [verdict]) for pair, verdict in zip(pairs, said, strict=True)
                 ]

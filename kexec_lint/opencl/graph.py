@@ -183,7 +183,7 @@ class HostPoint(Node):
     "access" (the host reads or writes memory), "opaque" (code that may wait), "unmap", "release", "timer",
     "status" (a user event is set; `what` is "complete", "failed", "invalid" or "unknown"), "poll", "profile",
     "unfinished" (it is asserted that an event is not complete), "exit" (the process ends), "rebuild" (a program),
-    "call" (inside `try`: of code that cannot be seen, which may raise).
+    "call" (inside `try`: of code that cannot be seen, which may raise), "thread" (another thread handed over).
     """
 
     kind: str = "start"
@@ -381,6 +381,10 @@ class EnqueueGraph:
         table = self._must if certainly else self._may
         assert table is not None
         return bool(table[later.index] >> earlier.index & 1)
+
+    def forget(self) -> None:
+        """Compute the closure again when it is asked for next: edges have changed."""
+        self._may = self._must = None
 
     def _close(self) -> None:
         """Compute both closures as bit sets, in topological order (a user event makes edges point backwards)."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kexec_lint.findings import Confidence
 from kexec_lint.verify import VerifyError
 from kexec_lint.verify.recorder.recorder import Experiment
 from kexec_lint.verify.run import Pair, Program, Seen, execute
@@ -101,6 +102,18 @@ def gate(
         verdicts.get(number) or Verdict(_device(plain), INCONCLUSIVE, "the host takes part in it: no gate", "gate")
         for number in range(len(pairs))
     ]
+
+
+def shown(pairs: Sequence[Pair], said: Sequence[Verdict], confidence: str) -> tuple[list[Pair], list[Verdict]]:
+    """Return the pairs to report: of those that the clock kept apart, the ones that a gate has shown."""
+    kept: list[tuple[Pair, Verdict]] = []
+    for pair, verdict in zip(pairs, said, strict=True):
+        if pair.by_time and verdict.verdict == CONFIRMED:
+            pair = replace(pair, finding=replace(pair.finding, confidence=Confidence.CERTAIN))
+        elif pair.by_time and confidence != "possible":
+            continue
+        kept.append((pair, verdict))
+    return [pair for pair, _ in kept], [verdict for _, verdict in kept]
 
 
 def _verdict(pair: Pair, plain: Seen, seen: Seen | None, reference: Reference, problem: str) -> Verdict:

@@ -69,7 +69,7 @@ def _verdict(finding: Finding, rows: dict[Place, list[Ran]], trace: Trace, devic
             )
         return Verdict(device, NOT_EXECUTED, f"line {second[1]} enqueued nothing in this run", "run")
     for two in reversed(later):
-        one = next((r for r in reversed(earlier) if r.ordinal < two.ordinal), None)
+        one = next((r for r in reversed(earlier) if r.number < two.number), None)
         if one is not None:
             return Verdict(device, ORDERED, _what_orders(one, two, trace), "run")
     return Verdict(device, NOT_EXECUTED, "the two lines ran in the other order only", "run")

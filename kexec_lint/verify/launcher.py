@@ -50,7 +50,7 @@ def _prepare(job: dict[str, Any]) -> None:
     writer = Writer(job["records"])
     sites = Sites(writer, os.path.dirname(os.path.abspath(cl.__file__)), os.path.dirname(os.path.abspath(__file__)))
     asked = dict(job["experiment"])
-    asked["gates"] = tuple(tuple(pair) for pair in asked.get("gates", ()))
+    asked["gates"] = tuple((tuple(earlier), tuple(later)) for earlier, later in asked.get("gates", ()))
     recorder = Recorder(cl, np, writer, sites, Experiment(**asked))
     install(recorder)
     atexit.register(recorder.close)

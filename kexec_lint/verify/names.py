@@ -103,6 +103,8 @@ def _argument(call: ast.Call, what: str, position: int) -> ast.expr | None:
         return keyword
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
+    if what == "queue" and function in ("finish", "flush") and isinstance(call.func, ast.Attribute):
+        return call.func.value
     if function in _ARRAY_METHODS and isinstance(call.func, ast.Attribute) and what in ("dest", "src"):
         return call.func.value
     if what == "queue":

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -22,9 +23,13 @@ from kexec_lint.opencl.report import judged
 from kexec_lint.source import Options, Source
 from kexec_lint.verify import VerifyError, runtimes
 from kexec_lint.verify.recorder.recorder import Experiment
-from kexec_lint.verify.trace import Ran, Trace, load, segments
+from kexec_lint.verify.trace import UNKNOWN, Ran, Trace, load, segments
 
 JUDGE_SECONDS = 60.0
+CODES = frozenset({"OCL204", "OCL205"}).union(
+    *(codes for codes, _ in checks.registered() if "OCL101" in codes)
+) - frozenset({"OCL211"})  # reported on request only
+"""Rules about the order of two commands, or of a command and the host."""
 
 
 @dataclass(frozen=True)
@@ -128,14 +133,17 @@ class Pair:
     earlier: Ran | None
     later: Ran | None
     graph: g.EnqueueGraph
+    by_time: bool = False
+    """Only the clock kept the two apart in this run."""
 
 
-def judge(trace: Trace, confidence: str = "likely") -> list[Pair]:
-    """Return the findings in what ran, one for each place in the source, in the order of a report."""
-    for codes, _ in checks.registered():
-        if "OCL101" in codes:
-            options = Options(codes, explicit=codes)
-            break
+def judge(trace: Trace, confidence: str = "likely", by_time: bool = False) -> list[Pair]:
+    """Return the findings in what ran, one for each place in the source, in the order of a report.
+
+    `by_time`: also pairs of two threads that only the clock kept apart in this run. They are *possible* ones, since a
+    hand-over between the threads may have gone unseen; a gate can show them.
+    """
+    options = Options(CODES, explicit=CODES)
     ran = {id(command.command): command for command in trace.commands}
     best: dict[tuple[object, ...], Pair] = {}
     end = time.monotonic() + JUDGE_SECONDS
@@ -143,28 +151,51 @@ def judge(trace: Trace, confidence: str = "likely") -> list[Pair]:
         if time.monotonic() > end:
             trace.notes.append("judging stopped after a minute; later parts of the run were not judged")
             break
-        for path in {node.site[-1].path for node in graph.commands if node.site}:
-            for pair in _judged(graph, path, options, ran):
-                at = pair.finding.location
-                key = (pair.finding.code, at.filename, at.row, at.column)
-                known = best.get(key)
-                if known is None or pair.finding.confidence.rank < known.finding.confidence.rank:
-                    best[key] = pair
+        for pair in _judged(graph, options, ran):
+            _keep(best, pair)
+        if id(graph) in trace.by_time and (by_time or confidence == "possible"):
+            with _without_clock(graph):
+                for pair in _judged(graph, options, ran):
+                    words = f"{pair.finding.help}; in this run only the time at which two threads acted kept them apart"
+                    finding = replace(pair.finding, confidence=Confidence.POSSIBLE, help=words)
+                    _keep(best, replace(pair, finding=finding, by_time=True))
     threshold = Confidence(confidence).rank
-    kept = [pair for pair in best.values() if pair.finding.confidence.rank <= threshold]
+    kept = [pair for pair in best.values() if pair.by_time or pair.finding.confidence.rank <= threshold]
     return sorted(kept, key=lambda pair: pair.finding.sort_key)
 
 
-def _judged(graph: g.EnqueueGraph, path: str, options: Options, ran: dict[int, Ran]) -> list[Pair]:
-    shown = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
-    source = Source(path, "", b"")
-    pairs = []
-    for finding, evidence, _ in judged([graph], source, options):
-        nodes = evidence.nodes
-        earlier, later = (ran.get(id(nodes[0])), ran.get(id(nodes[1]))) if len(nodes) == 2 else (None, None)
-        finding = _pool_words(finding, earlier, later)
-        pairs.append(Pair(_shown(finding, path, shown), earlier, later, graph))
-    return pairs
+def _keep(best: dict[tuple[object, ...], Pair], pair: Pair) -> None:
+    at = pair.finding.location
+    key = (pair.finding.code, at.filename, at.row, at.column)
+    known = best.get(key)
+    if known is None or pair.finding.confidence.rank < known.finding.confidence.rank:
+        best[key] = pair
+
+
+@contextmanager
+def _without_clock(graph: g.EnqueueGraph) -> Iterator[None]:
+    """Take the edges away for which only the clock speaks."""
+    kept = [node.before for node in graph.nodes]
+    for node in graph.nodes:
+        node.before = [edge for edge in node.before if edge[2] != "time"]
+    graph.forget()
+    try:
+        yield
+    finally:
+        for node, before in zip(graph.nodes, kept, strict=True):
+            node.before = before
+        graph.forget()
+
+
+def _judged(graph: g.EnqueueGraph, options: Options, ran: dict[int, Ran]) -> Iterator[Pair]:
+    for path in {node.site[-1].path for node in graph.nodes if node.site} - {UNKNOWN.path}:
+        shown = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+        source = Source(path, "", b"")
+        for finding, evidence, _ in judged([graph], source, options):
+            nodes = evidence.nodes
+            earlier, later = (ran.get(id(nodes[0])), ran.get(id(nodes[1]))) if len(nodes) == 2 else (None, None)
+            finding = _pool_words(finding, earlier, later)
+            yield Pair(_shown(finding, path, shown), earlier, later, graph)
 
 
 def _pool_words(finding: Finding, earlier: Ran | None, later: Ran | None) -> Finding:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.kernels import read_kernels
+from kexec_lint.opencl.program import Span
 from kexec_lint.verify import names
+from kexec_lint.verify.recorder.recorder import Ordinal
 from kexec_lint.verify.recorder.stream import read
 
 SEGMENT = 1200
 """Nodes after which a graph is cut even if commands are still pending."""
+
+
+UNKNOWN = g.Place(0, "<unknown>", Span(0, 0, 0, 0))
 
 
 @dataclass(eq=False)
@@ -20,7 +25,7 @@ class Ran:
     """A command as it ran: its node, its number in the program's order, host and device times in nanoseconds."""
 
     command: g.Command
-    ordinal: int
+    ordinal: Ordinal
     number: int
     thread: int
     begin: int
@@ -30,15 +35,19 @@ class Ran:
 
 @dataclass
 class Trace:
-    """Everything that was recorded. `waits` are (point, begin, end, thread) of the host's waits."""
+    """Everything that was recorded. `waits` are (point, begin, end, thread) of the host's waits.
+
+    `by_time`: graphs in which some orders between threads are known from the clock only (edges of kind "time").
+    """
 
     graphs: list[g.EnqueueGraph] = field(default_factory=list)
     commands: list[Ran] = field(default_factory=list)
     waits: list[tuple[g.HostPoint, int, int, int]] = field(default_factory=list)
-    gates: list[tuple[int, int, str, str]] = field(default_factory=list)
+    gates: list[tuple[Ordinal, Ordinal, str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    by_time: set[int] = field(default_factory=set)
 
 
 def load(file: str) -> Trace:
@@ -47,6 +56,12 @@ def load(file: str) -> Trace:
 
 
 class _Builder:
+    """Builds the graphs: each thread has its chain of host points, and what one thread hands to another is an edge.
+
+    So the closure over the edges is what vector clocks of queues and threads would say. That one thread acted later
+    than another, with nothing handed over that was seen, is a *may* edge: it keeps the checks silent.
+    """
+
     def __init__(self) -> None:
         self.trace = Trace()
         self.places: dict[int, g.Place] = {}
@@ -55,20 +70,74 @@ class _Builder:
         self.events: dict[int, g.Event] = {}
         self.texts: dict[int, str] = {}
         self.by_number: dict[int, Ran] = {}
-        self.known: dict[object, bool] = {}
+        self.taken_back: set[int] = set()
+        self.mapped: set[g.Mapping] = set()
+        self.threads: set[int] = set()
+        """Threads whose beginning was seen, as long as they run."""
         self.begin()
 
     def begin(self) -> None:
         """Start a graph: nothing of what came before is pending."""
         self.graph = g.EnqueueGraph("<run>")
-        self.host = g.HostPoint(0, (), frozenset(), kind="start")
-        self.graph.nodes.append(self.host)
+        self.latest = g.HostPoint(0, (), frozenset(), kind="start")
+        self.graph.nodes.append(self.latest)
+        self.heads: dict[int, g.HostPoint] = dict.fromkeys(self.threads, self.latest)
+        self.handed: dict[int, dict[int, g.HostPoint]] = {}
         self.lanes: dict[int, list[g.Command]] = {}
         self.open: set[int] = set()
+        self.tried = 0
         self.trace.graphs.append(self.graph)
+
+    # --- threads ------------------------------------------------------------------------------------------------
+
+    def follow(self, node: g.Node, thread: int, kind: str = "host") -> None:
+        """Let a node come after what its thread did, and after what others did earlier by the clock."""
+        head = self.heads.get(thread)
+        if head is None:
+            # A stranger, a callback's thread for one: whoever started it had a reason that is not known.
+            for other in {id(h): h for h in (self.latest, *self.heads.values())}.values():
+                node.after(other, kind=kind)
+        else:
+            node.after(head, kind=kind)
+            if head is not self.latest:
+                node.after(self.latest, False, "time")
+                self.trace.by_time.add(id(self.graph))
+
+    def add(self, point: g.HostPoint, thread: int) -> None:
+        """Append a point of the host, the head of its thread's chain from now on."""
+        self.graph.nodes.append(point)
+        if thread in self.heads:
+            self.heads[thread] = point
+        else:
+            self.heads = dict.fromkeys(self.heads, point)
+        self.latest = point
+
+    def sync(self, kind: str, number: int, thread: int) -> None:
+        """Hand over between threads."""
+        if kind == "main":
+            self.threads.add(thread)
+            self.heads[thread] = self.latest
+        elif kind in ("fork", "release", "end"):
+            if thread in self.heads:
+                self.handed.setdefault(number, {})[thread] = self.heads[thread]
+            if kind == "end":
+                self.threads.discard(thread)
+                self.heads.pop(thread, None)
+        else:
+            given = self.handed.get(number, {})
+            if kind == "begin":
+                self.threads.add(thread)
+                self.heads[thread] = next(iter(given.values()), self.latest)
+            elif any(point is not self.heads.get(thread) for point in given.values()):
+                point = g.HostPoint(len(self.graph.nodes), (), frozenset(), kind="thread")
+                self.follow(point, thread)
+                for other in given.values():
+                    point.after(other)
+                self.add(point, thread)
 
     def run(self, file: str) -> Trace:
         """Read everything."""
+        self.taken_back = {record[1] for record in read(file) if record[0] == "R"}
         for record in read(file):
             match record[0]:
                 case "L":
@@ -101,6 +170,11 @@ class _Builder:
                     self.command(*record[1:])
                 case "H":
                     self.point(*record[1:])
+                case "A":
+                    if record[1] not in self.taken_back:
+                        self.access_of_host(*record[2:])
+                case "T":
+                    self.sync(*record[1:])
                 case "P":
                     ran = self.by_number.get(record[1])
                     if ran is not None:
@@ -108,12 +182,15 @@ class _Builder:
                 case "G":
                     self.trace.gates.append(record[1:5])
                 case "X":
-                    self.trace.notes.append(record[1])
+                    if record[1] not in self.trace.notes:
+                        self.trace.notes.append(record[1])
         self.trace.graphs = [graph for graph in self.trace.graphs if graph.commands]
         return self.trace
 
     def site(self, raw: tuple[tuple[int, int], ...]) -> g.Site:
-        """Return a call chain as the graph has it."""
+        """Return a call chain as the graph has it; UNKNOWN where none of the user's code stood on the stack."""
+        if not raw:
+            return (UNKNOWN,)
         return tuple(self.places[place]._replace(frame=frame) for frame, place in raw)
 
     def command(
@@ -151,7 +228,7 @@ class _Builder:
             command.accesses.append(self.access(command, kernel, *operand))
         event = g.Event("command", command, site, nanny=nanny, captured=True)
         command.event = self.events[number] = event
-        command.after(self.host, kind="enqueue")
+        self.follow(command, thread, "enqueue")
         lane = self.lanes.setdefault(queue_number, [])
         if queue.order is g.Order.IN_ORDER:
             if lane:
@@ -175,12 +252,19 @@ class _Builder:
             for earlier in lane:
                 command.after(earlier, kind=kind)
         if mapping is not None:
-            command.mapping = g.Mapping(command.accesses[0].memory, command, g.Memory("mapped", "host", True))
-            command.mapping.writes, command.mapping.invalidates = mapping
+            target = command.accesses[0].memory
+            view = g.Memory(f"the mapping of {target.name}", "host", True, created=site)
+            command.mapping = g.Mapping(target, command, view, *mapping)
+            command.accesses.append(g.Access(view, False, True, role="mapping"))
             self.graph.mappings.append(command.mapping)
-        elif of:
-            mapped = self.by_number.get(of)
-            command.mapping = mapped.command.mapping if mapped is not None else None
+            self.mapped.add(command.mapping)
+        elif of and of in self.by_number:
+            command.mapping = ended = self.by_number[of].command.mapping
+            assert ended is not None
+            command.accesses.append(g.Access(ended.host, True, False, role="mapping"))
+            ended.unmap = command
+            ended.unmapped.append((site, frozenset(), command.index))
+            self.mapped.discard(ended)
         self.graph.nodes.append(command)
         lane.append(command)
         self.open.add(number)
@@ -236,22 +320,22 @@ class _Builder:
         """Add a point of the host, with the edges from what it waited for (E6, E7)."""
         site = self.site(raw_site)
         point = g.HostPoint(len(self.graph.nodes), site, frozenset(), kind=kind, what=what)
-        point.after(self.host)
-        if kind == "finish":
+        self.follow(point, thread)
+        if kind in ("finish", "flush"):
             point.queue = self.queues[queue_number]
+            if point.queue.name == "the queue":
+                _name_queue(point.queue, site)
+        if kind == "finish":
             for command in self.lanes.get(queue_number, []):
                 point.after(command)
-        elif kind == "flush":
-            point.queue = self.queues[queue_number]
-        else:
+        elif kind != "flush":
             known = [self.events[number] for number in events if number in self.events]
             point.events = tuple(known)
             for event in known:
                 event.waited.append(site)
                 if kind == "wait" and event.command is not None and self.graph.holds(event.command):
                     point.after(event.command)
-        self.graph.nodes.append(point)
-        self.host = point
+        self.add(point, thread)
         if kind in ("finish", "wait"):
             self.trace.waits.append((point, begin, end, thread))
             self.settle(point)
@@ -267,8 +351,55 @@ class _Builder:
             done.add(node.index)
             pending.extend(s for s, sure, _ in node.before if sure and isinstance(s, g.Command))
         self.open = {n for n in self.open if self.by_number[n].command.index not in done}
-        if not self.open and len(self.graph.nodes) > 60:
+        if not self.open and not self.mapped and len(self.graph.nodes) > 60 and self.all_know():
             self.begin()
+
+    def all_know(self) -> bool:
+        """Return whether every thread knows that all commands are complete, not only the one that waited."""
+        heads = {id(head): head for head in self.heads.values()}
+        if len(heads) < 2:
+            return True
+        if len(self.graph.nodes) < self.tried + 100:
+            return False
+        self.tried = len(self.graph.nodes)
+        graph = g.EnqueueGraph(nodes=self.graph.nodes)
+        commands = graph.commands
+        return all(graph.reaches(c, head, certainly=True) for head in heads.values() for c in commands)
+
+    def access_of_host(
+        self,
+        memory_number: int,
+        low: int,
+        high: int,
+        reads: bool,
+        writes: bool,
+        mapping_number: int,
+        what: str,
+        raw_site: Any,
+        thread: int,
+        now: int,
+    ) -> None:
+        """Add a line that reads or writes memory which commands use, or a mapped array."""
+        point = g.HostPoint(len(self.graph.nodes), self.site(raw_site), frozenset(), kind="access", what=what)
+        self.follow(point, thread)
+        if mapping_number:
+            ran = self.by_number.get(mapping_number)
+            mapping = ran.command.mapping if ran is not None else None
+            if mapping is None:
+                return
+            if mapping.unmapped and not self.graph.holds(mapping.command):
+                # It ended in an earlier graph: what is left to say is that it did.
+                ended = [(site, guard, -1) for site, guard, _ in mapping.unmapped]
+                mapping = replace(mapping, host=replace(mapping.host), unmapped=ended)
+                self.graph.mappings.append(mapping)
+            point.mapping = mapping
+            memory, extent = mapping.host, None
+        else:
+            memory = self.memories[memory_number]
+            whole = low <= 0 and memory.size is not None and high >= memory.size
+            extent = None if whole else (low, high)
+        point.accesses.append(g.Access(memory, reads, writes, True, extent))
+        self.add(point, thread)
 
 
 _NAMELESS = "the buffer"

@@ -46,8 +46,11 @@ def check(*codes: str) -> Callable[[Check], Check]:
 
 
 def place(at: g.Site, against: g.Site | None) -> g.Place:
-    """Return the place of `at` in the innermost activation that it shares with `against`."""
-    if not against:
+    """Return the place of `at` in the innermost activation that it shares with `against`.
+
+    Two threads share none: then it is the command itself.
+    """
+    if not against or at[0].frame != against[0].frame:
         return at[-1]
     shared = 0
     for mine, other in zip(at, against, strict=False):
@@ -56,4 +59,4 @@ def place(at: g.Site, against: g.Site | None) -> g.Place:
         shared += 1
         if mine.span != other.span:
             break
-    return at[max(shared, 1) - 1]
+    return at[shared - 1]

@@ -22,8 +22,8 @@ class Gate:
     `result`: "" while nothing is known, "later-first", "held", "not-reached", "gate-ignored".
     """
 
-    earlier: int
-    later: int
+    earlier: tuple[str, int]
+    later: tuple[str, int]
     result: str = ""
     detail: str = ""
     user: Any = None
@@ -32,7 +32,7 @@ class Gate:
     second: Any = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def shut(self, cl: Any, context: Any, ordinal: int) -> Any:
+    def shut(self, cl: Any, context: Any, ordinal: tuple[str, int]) -> Any:
         """Return the user event that holds the earlier command from now on."""
         self.user = cl.UserEvent(context)
         self.shut_at = time.monotonic()
@@ -90,12 +90,12 @@ class Gates:
         """Return whether a gate holds a command."""
         return any(gate.is_shut for gate in self.all)
 
-    def gate_for(self, ordinal: int) -> Gate | None:
+    def gate_for(self, ordinal: tuple[str, int]) -> Gate | None:
         """Return the gate that is to hold a command."""
         gate = self._by_earlier.get(ordinal)
         return gate if gate is not None and gate.user is None and not gate.result else None
 
-    def enqueued(self, ordinal: int, event: Any, queue: Any) -> None:
+    def enqueued(self, ordinal: tuple[str, int], event: Any, queue: Any) -> None:
         """Note a command that was enqueued while a gate is shut.
 
         Its event is kept: PyOpenCL's NannyEvents wait in their destructor without letting other threads run.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -17,10 +19,13 @@ class Objects:
 
     def __init__(self, cl: Any, np: Any, writer: Writer, met: Callable[[Any], None]) -> None:
         self.cl, self.np, self.writer, self.met = cl, np, writer, met
-        self.count = 0
+        self.numbers = itertools.count(1)
+        self.in_order: set[int] = set()
+        self.starts: dict[int, int] = {}
+        """Host memory at a known address: number → address."""
         self.queues: dict[int, int] = {}
         self.pooled: dict[int, int] = {}
-        self.hosts: dict[tuple[int, int], int] = {}
+        self.hosts: dict[tuple[int, int], tuple[int, Any]] = {}
         self.events: dict[int, int] = {}
         self.sources: dict[str, int] = {}
         self.arrays: list[tuple[int, int, int]] = []
@@ -28,8 +33,7 @@ class Objects:
 
     def next(self) -> int:
         """Return a new number."""
-        self.count += 1
-        return self.count
+        return next(self.numbers)
 
     def queue(self, queue: Any) -> int:
         """Return the number of a queue."""
@@ -45,6 +49,8 @@ class Objects:
             self.met(queue)
             properties = queue.properties
             kinds = self.cl.command_queue_properties
+            if not properties & kinds.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+                self.in_order.add(number)
             self.writer.put(
                 (
                     "Q",
@@ -115,14 +121,18 @@ class Objects:
         while isinstance(base.base, np.ndarray):
             base = base.base
         start = base.__array_interface__["data"][0]
-        number = self._host_number((start, base.nbytes))
+        number = self._host_number((start, base.nbytes), base)
+        self.starts[number] = start
         return number, low - start, high - start
 
-    def _host_number(self, key: tuple[int, int]) -> int:
-        number = self.hosts.get(key)
-        if number is None:
-            number = self.hosts[key] = self.next()
-            self.writer.put(("M", number, "host", key[1], "", 0, 0))
+    def _host_number(self, key: tuple[int, int], base: Any = None) -> int:
+        number, alive = self.hosts.get(key, (0, None))
+        if not number or (alive is not None and alive() is None):  # else another array lies where one was
+            number = self.next()
+            self.hosts[key] = number, weakref.ref(base) if base is not None else None
+            owner = getattr(base, "base", None)
+            kind = "svm" if owner is not None and type(owner).__name__.startswith("SVM") else "host"
+            self.writer.put(("M", number, kind, key[1], "", 0, 0))
         return number
 
     def source(self, text: str) -> int:

@@ -13,14 +13,29 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from kexec_lint.verify.recorder import threads
 from kexec_lint.verify.recorder.commands import COMMANDS, KERNEL, MAP, Row
 from kexec_lint.verify.recorder.objects import MARK
 from kexec_lint.verify.recorder.recorder import Call, Recorder
 
 
+class _MapLife:
+    """Sits on a MemoryMap, which lives as long as the arrays over it."""
+
+    __slots__ = ("number", "recorder")
+
+    def __init__(self, recorder: Recorder, number: int) -> None:
+        self.recorder, self.number = recorder, number
+
+    def __del__(self) -> None:
+        if not self.recorder.off():
+            self.recorder.watch.dead(self.number)
+
+
 def install(recorder: Recorder) -> None:
     """Wrap everything. Names that this PyOpenCL lacks are passed over."""
     low = recorder.cl._cl
+    threads.install(recorder.sync)
     if recorder.experiment.out_of_order or recorder.experiment.profile:
         _queues(recorder)
     for name, row in COMMANDS.items():
@@ -31,10 +46,13 @@ def install(recorder: Recorder) -> None:
     _replace(low, "_enqueue_svm_map", functools.partial(_svm_map, recorder))
     _replace(low, "_enqueue_svm_unmap", functools.partial(_svm_unmap, recorder))
     _replace(low, "wait_for_events", functools.partial(_wait_for_events, recorder))
+    if isinstance(getattr(low.Event, "command_execution_status", None), property):
+        low.Event.command_execution_status = _status(recorder, low.Event.command_execution_status)
     for owner, name, make in (
         (low.CommandQueue, "finish", _finish),
         (low.CommandQueue, "flush", _flush),
         (low.Event, "wait", _wait),
+        (low.Event, "set_callback", _set_callback),
         (low.UserEvent, "set_status", _set_status),
         (low.Buffer, "get_sub_region", _sub_region),
         (low.Buffer, "__getitem__", _slice),
@@ -126,10 +144,11 @@ def _kernel(r: Recorder, original: Any) -> Any:
             operands = known.operands = tuple(
                 [(m[0], 0, m[1], None, None, index) for index, m in known.arguments.items()]
             )
+            known.shared = any(m[0] in r.objects.starts for m in known.arguments.values())
         if known.name is None:
             known.name = kernel.function_name
         name, text = known.name, known.text
-        if r.plain and not kwargs and len(args) > 5:
+        if r.plain and not kwargs and len(args) > 5 and not known.shared:
             return r.launch(original, args, name, operands, text)
         bound = dict(zip(KERNEL, args, strict=False))
         bound.update(kwargs)
@@ -158,6 +177,7 @@ def _map(r: Recorder, params: tuple[str, ...], original: Any) -> Any:
         result = r.issue(call, "map", "map", bound, operands, blocking, mapping=(writes, invalidates))
         with suppress(AttributeError):
             setattr(result[0].base, MARK, (r.last, operands, writes, bound["queue"]))
+            result[0].base._kexec_lint_life = _MapLife(r, r.last)
         return result
 
     return call
@@ -171,7 +191,10 @@ def _release_map(r: Recorder, original: Any) -> Any:
         mapped, ((number, low, high, _, _, _),), writes, mapping_queue = known
         bound = {"queue": queue if queue is not None else mapping_queue, "wait_for": wait_for}
         call = Call(original, (self, queue, wait_for), {}, 2, None)
-        return r.issue(call, "unmap", "unmap", bound, ((number, low, high, False, writes, -1),), False, of=mapped)
+        result = r.issue(call, "unmap", "unmap", bound, ((number, low, high, False, writes, -1),), False, of=mapped)
+        if not r.changes:
+            r.watch.unmapped(mapped)
+        return result
 
     return release
 
@@ -236,6 +259,37 @@ def _wait(r: Recorder, original: Any) -> Any:
         return None
 
     return wait
+
+
+def _status(r: Recorder, original: Any) -> Any:
+    def status(self: Any) -> Any:
+        found = original.fget(self)
+        if r.watch.flights and not r.off():
+            numbers = r.numbers([self])
+            if numbers[0] in r.watch.flights and numbers[0] not in r.polled:
+                r.polled.add(numbers[0])
+                r.host("poll", 0, numbers, "tested", time.perf_counter_ns())
+        return found
+
+    return property(status)
+
+
+def _set_callback(r: Recorder, original: Any) -> Any:
+    def set_callback(self: Any, kind: int, callback: Any) -> Any:
+        if r.off() or int(kind) != 0:
+            return original(self, kind, callback)
+        numbers = r.numbers([self])
+
+        def called(status: Any) -> Any:
+            # Completion orders the callback after the command (architecture, "Host-Side and Device-Side Commands").
+            with suppress(Exception):  # the program waits for its callback, whatever becomes of our note
+                if not r.off():
+                    r.host("wait", 0, numbers, "callback", time.perf_counter_ns(), ())
+            return callback(status)
+
+        return original(self, kind, called)
+
+    return set_callback
 
 
 def _finish(r: Recorder, original: Any) -> Any:
@@ -314,12 +368,16 @@ def _slice(r: Recorder, original: Any) -> Any:
 
 
 class _Kernel:
-    """What is known of a kernel object: the memory objects among its arguments, its name and source."""
+    """What is known of a kernel object: the memory objects among its arguments, its name and source.
 
-    __slots__ = ("arguments", "name", "operands", "text")
+    `shared`: the host reaches some of them without a command.
+    """
+
+    __slots__ = ("arguments", "name", "operands", "shared", "text")
 
     def __init__(self) -> None:
         self.operands: tuple[Any, ...] | None = None
+        self.shared = False
         self.arguments: dict[int, tuple[int, int]] = {}
         self.name: str | None = None
         self.text: str | None = None

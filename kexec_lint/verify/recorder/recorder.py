@@ -13,6 +13,7 @@ from kexec_lint.verify.recorder.gates import Gate, Gates
 from kexec_lint.verify.recorder.objects import Objects
 from kexec_lint.verify.recorder.sites import Sites
 from kexec_lint.verify.recorder.stream import Writer
+from kexec_lint.verify.recorder.watch import Seen, Watch
 
 MOST = 200_000
 """Commands after which recording stops: the file has then about 50 MB."""
@@ -31,6 +32,11 @@ class Call(NamedTuple):
     block_at: int | None
 
 
+Ordinal = tuple[str, int]
+"""A command's thread, named by who started it ("0" the main one, "0.2" its second, "?" unknown), and its number there:
+the same in every run of a program that decides nothing by time."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """What a run changes. `gates` are (ordinal of the earlier command, ordinal of the later one)."""
@@ -39,8 +45,17 @@ class Experiment:
     serialize: bool = False
     profile: bool = False
     contents: str | None = None
-    gates: tuple[tuple[int, int], ...] = ()
+    gates: tuple[tuple[Ordinal, Ordinal], ...] = ()
     deadline: float = 1.0
+
+
+class _Lane:
+    """A thread of the program: its name in ordinals, the commands that it enqueued, the threads that it started."""
+
+    __slots__ = ("children", "count", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.count, self.children = name, 0, 0
 
 
 class _Life:
@@ -71,7 +86,11 @@ class Recorder:
         self.objects = Objects(self.cl, self.np, self.writer, self.keep)
         self.pid = os.getpid()
         self.closed = False
-        self.ordinal = 0
+        self.main = threading.get_ident()
+        self.writer.put(("T", "main", 0, self.main))
+        self.lanes: dict[int, _Lane] = {}
+        self.born: dict[int, str] = {}
+        self.threads = False
         self.last = 0
         self.svm_maps: dict[int, tuple[int, bool]] = {}
         self.previous: dict[int, Any] = {}
@@ -81,6 +100,9 @@ class Recorder:
         self.kept = 0
         self.profiled: list[tuple[int, Any]] = []
         self.busy = threading.local()
+        self.told: set[tuple[int, int]] = set()
+        self.polled: set[int] = set()
+        self.watch = Watch(self.np, self.sites, self.used, self.note)
         pointers = (getattr(self.cl, name, None) for name in ("MemoryObjectHolder", "SVMPointer"))
         self.memory_types = tuple(kind for kind in pointers if kind is not None)
         self.gates = Gates(self.cl, [Gate(*pair) for pair in self.experiment.gates], self.experiment.deadline)
@@ -90,6 +112,17 @@ class Recorder:
     def off(self) -> bool:
         """Return whether nothing is recorded: after the end, in a fork, in what the recorder itself does."""
         return self.closed or os.getpid() != self.pid or getattr(self.busy, "yes", False)
+
+    def note(self, text: str) -> None:
+        """Leave a line for the report."""
+        self.writer.put(("X", text))
+
+    def lane(self, ident: int) -> _Lane:
+        """Return a thread of the program; one whose beginning was not seen is a stranger."""
+        found = self.lanes.get(ident)
+        if found is None:
+            found = self.lanes[ident] = _Lane("0" if ident == self.main else "?")
+        return found
 
     # --- commands ---------------------------------------------------------------------------------------------
 
@@ -114,8 +147,10 @@ class Recorder:
             waits = list(waits)
             args, kwargs = _with(args, kwargs, call.wait_at, "wait_for", waits)
         listed = None if waits is None else self.numbers(waits)
-        self.ordinal += 1
-        ordinal = self.ordinal
+        ident = threading.get_ident()
+        lane = self.lane(ident)
+        lane.count += 1
+        ordinal = lane.name, lane.count
         begin = time.perf_counter_ns()
         if self.changes:
             result = self._changed(call, args, kwargs, queue, waits, blocking, ordinal)
@@ -123,7 +158,7 @@ class Recorder:
             result = call.function(*args, **kwargs)
         end = time.perf_counter_ns()
         event = result[1] if isinstance(result, tuple) else result
-        number = self.last = self.objects.next()
+        number = self.last = next(self.objects.numbers)
         nanny = False
         if event is not None:
             self.objects.events[event.int_ptr] = number
@@ -132,6 +167,12 @@ class Recorder:
                 event._kexec_lint_life = _Life(self, number)
             if self.experiment.profile:
                 self.profiled.append((number, self.cl.Event.from_int_ptr(event.int_ptr)))
+        queue_number = self.objects.queue(queue)
+        if self.watch.flights:
+            gathers = kind in ("marker", "barrier") and not listed
+            self.watch.ordered(number, queue_number, queue_number in self.objects.in_order, listed or (), gathers)
+        if not blocking and not self.changes:
+            self._take_off(number, queue_number, kind, bound, operands)
         source = self.objects.source(text) if text is not None else 0
         flags = (blocking, nanny, through, listed is not None, mapping, of, ordinal)
         shape = bound.get("global_work_size")
@@ -142,23 +183,40 @@ class Recorder:
                 number,
                 kind,
                 what,
-                self.objects.queue(queue),
+                queue_number,
                 site,
                 listed or (),
                 operands,
                 flags,
                 launch,
-                threading.get_ident(),
+                ident,
                 begin,
                 end,
             )
         )
         if blocking:
             self.host("wait", 0, (number,), "blocking", begin, site)
-        if ordinal >= MOST:
-            self.writer.put(("X", f"recording stopped after {MOST} commands"))
+        if lane.count >= MOST:
+            self.note(f"recording stopped after {MOST} commands")
             self.close()
         return result
+
+    def _take_off(self, number: int, queue: int, kind: str, bound: dict[str, Any], operands: tuple[Any, ...]) -> None:
+        """Watch the host memory that a command uses from now on."""
+        if kind == "map":
+            self.watch.began(number, queue, [])
+            return
+        if "host_origin" in bound:
+            return  # a box within the array: which bytes is not worked out
+        starts = self.objects.starts
+        array = bound.get("hostbuf")
+        touched = [
+            (operand[0], starts[operand[0]], starts[operand[0]] + operand[1], starts[operand[0]] + operand[2], array)
+            for operand in operands
+            if operand[0] in starts
+        ]
+        if touched:
+            self.watch.began(number, queue, touched)
 
     def launch(self, function: Any, args: tuple[Any, ...], name: str, operands: tuple[Any, ...], text: Any) -> Any:
         """Enqueue a kernel and note it: `issue` for the commonest call, when nothing is to be changed."""
@@ -172,11 +230,15 @@ class Recorder:
         event = function(*args)
         end = time.perf_counter_ns()
         objects = self.objects
-        objects.count += 1
-        number = self.last = objects.count
+        number = self.last = next(objects.numbers)
         objects.events[event.int_ptr] = number
-        self.ordinal += 1
-        flags = (False, False, through, listed is not None, None, 0, self.ordinal)
+        queue = objects.queue(args[0])
+        ident = threading.get_ident()
+        lane = self.lane(ident)
+        lane.count += 1
+        if self.watch.flights:
+            self.watch.ordered(number, queue, queue in objects.in_order, listed or (), False)
+        flags = (False, False, through, listed is not None, None, 0, (lane.name, lane.count))
         launch = (objects.source(text) if text is not None else 0, _sizes(args[2]), len(operands))
         self.writer.put(
             (
@@ -184,23 +246,25 @@ class Recorder:
                 number,
                 "kernel",
                 name,
-                objects.queue(args[0]),
+                queue,
                 site,
                 listed or (),
                 operands,
                 flags,
                 launch,
-                threading.get_ident(),
+                ident,
                 begin,
                 end,
             )
         )
-        if self.ordinal >= MOST:
-            self.writer.put(("X", f"recording stopped after {MOST} commands"))
+        if lane.count >= MOST:
+            self.note(f"recording stopped after {MOST} commands")
             self.close()
         return event
 
-    def _changed(self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: int) -> Any:
+    def _changed(
+        self, call: Call, args: Any, kwargs: Any, queue: Any, waits: Any, blocking: bool, ordinal: Ordinal
+    ) -> Any:
         """Make the call as an experiment wants it: chained to the one before, or held by a gate."""
         more = list(waits or ())
         if self.experiment.serialize and call.wait_at is not None:
@@ -284,7 +348,60 @@ class Recorder:
         """Note something that the host did."""
         if site is None:
             site = self.sites.take(3)[0]
+        watch = self.watch
+        if watch.flights:
+            if kind == "wait":
+                self._take_back()
+                watch.complete(events)
+            elif kind == "finish":
+                self._take_back()
+                watch.finished(queue)
         self.writer.put(("H", kind, queue, events, site, what, threading.get_ident(), begin, time.perf_counter_ns()))
+
+    def used(self, frame: Any, seen: Seen) -> None:
+        """Note that a line which begins touches memory in flight. The watch tells of each line again and again."""
+        if self.off():
+            return
+        site = self.sites.of_line(frame, seen.span)
+        activation, place = site[-1]
+        if (place, seen.command) in self.told:
+            return
+        if len(self.told) > 10_000:
+            self.told.clear()
+        self.told.add((place, seen.command))
+        number = next(self.objects.numbers)
+        ident, now = threading.get_ident(), time.perf_counter_ns()
+        self.writer.put(("A", number, *seen[1:8], site, ident, now))
+        begun = self.busy.__dict__.setdefault("begun", [])
+        begun[:] = [one for one in begun if one[0] != activation or one[1] == (seen.span[0], seen.span[2])]
+        begun.append((activation, (seen.span[0], seen.span[2]), number))
+
+    def _take_back(self) -> None:
+        """Take back accesses of lines that are still running when the host waits: it may be the line's own wait."""
+        begun = self.busy.__dict__.get("begun")
+        if begun:
+            for activation, rows, number in begun:
+                if self.sites.running(activation, rows):
+                    self.writer.put(("R", number))
+            begun.clear()
+
+    def sync(self, kind: str, number: int) -> None:
+        """Note what orders threads. While there is only one, nothing does."""
+        if self.off():
+            return
+        ident = threading.get_ident()
+        if kind == "fork":
+            self.threads = True
+            lane = self.lane(ident)
+            lane.children += 1
+            self.born[number] = f"{lane.name}.{lane.children}"
+        elif not self.threads:
+            return
+        elif kind == "begin":
+            self.lanes[ident] = _Lane(self.born.get(number, "?"))
+        elif kind == "end":
+            self.lanes.pop(ident, None)
+        self.writer.put(("T", kind, number, ident))
 
     # --- contents ---------------------------------------------------------------------------------------------
 
@@ -317,6 +434,7 @@ class Recorder:
             return
         self.gates.open_all("the program ended first")
         self.closed = True
+        self.watch.stop()
         try:
             if self.experiment.contents:
                 self._write_contents(self.experiment.contents)

@@ -6,6 +6,9 @@
 ("S", number, text): an OpenCL C source
 ("C", event, kind, what, queue, site, waits, operands, flags, launch, thread, begin, end)
 ("H", kind, queue, events, site, what, thread, begin, end)
+("A", access, memory, low, high, reads, writes, mapping, what, site, thread, time): the host is about to touch memory
+("R", access): it is not known when in its line that access took place, before or after a wait
+("T", kind, number, thread): "release" or "acquire" of a lock and the like, "fork", "begin", "end" of a thread
 ("U", event): a user event
 ("G", ordinal of the earlier, of the later command, result, detail): a gate
 ("P", event, queued, submitted, started, ended): device times in nanoseconds
@@ -46,7 +49,9 @@ class Writer:
         if os.getpid() != self._pid:
             return
         with self._lock:
-            block, self.pending = self.pending, []
+            # The list stays the same one: another thread may be about to append to it.
+            block = self.pending[:]
+            del self.pending[: len(block)]
             if block:
                 data = marshal.dumps(block, 2)
                 os.write(self._file, len(data).to_bytes(8, "little") + data)
