@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
@@ -62,7 +62,7 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
 
     Raises SyntaxProblem, ModelError.
     """
-    loader = Loader(project, lowered)
+    loader = Loader(project, lowered if only is None else lambda s, *more: _lowered(s is not source, s, *more))
     scope = ModuleScope(source.path, loader.lowered(source), loader, source.text)
     loader.keep(source.path, scope)
     machine = Machine(loader, options, user_models(options.models))
@@ -96,6 +96,11 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
     from kexec_lint.opencl.frontend.python import lower
 
     return lower(source)
+
+
+def _lowered(keep: bool, source: Source, *more: Any) -> p.Module:
+    """Return the host program of a file; the text of a trial is not kept."""
+    return lowered(source, *more) if keep else lowered.__wrapped__(source, *more)
 
 
 def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:

@@ -6,6 +6,7 @@ file is right. Nothing here is imported unless fixes are asked for.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 
@@ -29,6 +30,16 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
     A fix is offered only if the changed file is valid, its graph holds the missing edge on every path, the
     finding is gone, no other one came, and every comment is still there.
     """
+    collects = gc.isenabled()
+    gc.disable()  # half of the time would go into walking the syntax tree again and again
+    try:
+        return _offers(source, project, options, wanted)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _offers(source: Source, project: Project, options: Options, wanted: frozenset[Key]) -> dict[Key, Fix]:
     import libcst as cst
 
     from kexec_lint.opencl.fixes import arrays, host, orderings, places  # noqa: F401  they register themselves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import tokenize
 from collections import Counter
@@ -70,7 +71,12 @@ class Trial:
         except ValueError:
             return None
         affected = self._affected(revision)
-        analysis = self._brings_nothing(revision, [case.evidence], affected)
+        here = frozenset(n for n, entry in enumerate(self.analysis.entries) if entry.graph is case.graph)
+        analysis = self._brings_nothing(revision, [case.evidence], here)
+        if analysis is None:
+            return None  # most that fail do so where the finding comes from
+        if affected != here:
+            analysis = self._brings_nothing(revision, [case.evidence], affected)
         if analysis is None:
             return None
         if affected is not None:
@@ -185,6 +191,7 @@ def _surely(graph: g.EnqueueGraph, earlier: g.Node, later: g.Node) -> bool:
 def _analysed(
     source: Source, project: Project, options: Options, only: frozenset[int] | None = None
 ) -> Analysis | None:
+    gc.collect(0)  # the graphs of the trial before, which `offers` keeps from being walked with all the rest
     try:
         return analyse(source, project, options, only)
     except (SyntaxProblem, ModelError, RecursionError):
