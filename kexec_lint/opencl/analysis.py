@@ -13,7 +13,7 @@ from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import user_models
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
-from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
+from kexec_lint.opencl.interpreter.machine import NATIVE_SLACK, Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
 from kexec_lint.opencl.interpreter.values import (
     ClassValue,
@@ -65,7 +65,7 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     loader = Loader(project, lowered if only is None else lambda s, *more: _lowered(s is not source, s, *more))
     scope = ModuleScope(source.path, loader.lowered(source), loader, source.text)
     loader.keep(source.path, scope)
-    machine = Machine(loader, options, user_models(options.models))
+    machine = Machine(loader, options, user_models(options.models), slack=NATIVE_SLACK if scope.native else 1)
     analysis = Analysis(notes=list(scope.module.notes))
     graph = _run_module(machine, scope)
     analysis.entries.append(Entry("<module>", graph, frozenset(machine.ran)))
@@ -136,7 +136,8 @@ def _entry_points(
 
     Those that are not wanted come without their value, which takes the run of a constructor.
     """
-    candidates = list(_candidates(scope))
+    # A class that stands under two names has its methods but once.
+    candidates = list({id(candidate[0]): candidate for candidate in _candidates(scope)}.values())
     for number, (node, function, cls) in enumerate(candidates, 1):
         if only is not None and (len(candidates) + 1 - number if scope.native else number) not in only:
             yield node, None

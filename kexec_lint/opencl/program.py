@@ -356,9 +356,9 @@ class Scope(Statement):
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Module:
-    """A lowered file. `language` is "python", "c" or "c++"."""
+    """A lowered file, equal to no other. `language` is "python", "c" or "c++"."""
 
     path: str
     language: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kexec_lint.opencl.frontend.positions import cut, split_rows
 from kexec_lint.opencl.program import Span
@@ -22,13 +23,20 @@ def locate(text: str, span: Span, value: str, offset: int) -> tuple[int, int]:
     Exact for a constant written as one or more adjacent literals, with escapes and in any quotes. For any other
     text that yields `value` (a part of an f-string) the row counts line ends in `value`, the column is the first.
     """
-    written = cut(split_rows(text), span)
-    places = list(_places(written))
-    if "".join([character for character, _ in places]) != value or offset > len(value):
+    written, characters, places = _written(text, span)
+    if characters != value or offset > len(value):
         return min(span.row + value.count("\n", 0, offset), span.end_row), 1
-    place = places[offset][1] if offset < len(places) else len(written)
+    place = places[offset] if offset < len(places) else len(written)
     before = written[:place].split("\n")
     return span.row + len(before) - 1, len(before[-1]) + (span.column if len(before) == 1 else 1)
+
+
+@lru_cache(maxsize=4)
+def _written(text: str, span: Span) -> tuple[str, str, tuple[int, ...]]:
+    """Return what stands at `span`, the characters of that constant, and the place of each in what is written."""
+    written = cut(split_rows(text), span)
+    places = list(_places(written))
+    return written, "".join([character for character, _ in places]), tuple(place for _, place in places)
 
 
 def _places(written: str) -> Iterator[tuple[str, int]]:

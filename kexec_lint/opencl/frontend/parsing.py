@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
+from functools import lru_cache
 
 from kexec_lint.opencl.frontend import TOO_DEEP, SyntaxProblem
 
 
+@lru_cache(maxsize=32)
 def parse(text: str) -> tuple[str, ast.Module]:
     """Return the tree of `text`, and the text it was made from.
 
     That is another one, with the same rows and columns, where `text` needs a newer Python than the one that runs.
-    Raises SyntaxProblem for what no Python accepts.
+    The tree is shared with all who ask for the same text soon. Raises SyntaxProblem for what no Python accepts.
     """
     text = text.removeprefix("\ufeff")
     try:

@@ -53,12 +53,32 @@ _LONGEST = 1 << 20
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
     m.tick()
-    special = m.frames[-1].scope.special_values.get(type(node))
-    if special is not None:
-        found: AbstractValue | None = special(m, node)
+    kind = type(node)
+    special_values = m.frames[-1].scope.special_values
+    if special_values:
+        special = special_values.get(kind)
+        found: AbstractValue | None = special(m, node) if special is not None else None
         if found is not None:
             return found
-    return _EVALUATE[type(node)](m, node)
+    return _EVALUATE[kind](m, node)
+
+
+_PLAIN = frozenset({Known, Unknown, External, FunctionValue})
+"""Values that a variable holds as they are: no import to be carried out, no list whose reads count."""
+
+
+def _constant(m: Machine, node: p.Const) -> AbstractValue:
+    return Known(node.value)
+
+
+def _name(m: Machine, node: p.Name) -> AbstractValue:
+    frame = m.frames[-1]
+    found = frame.variables.get(node.id)
+    return found if found.__class__ in _PLAIN and not frame.globals_declared else lookup(m, node.id)  # type: ignore[return-value]
+
+
+def _attribute(m: Machine, node: p.Attr) -> AbstractValue:
+    return attributes.get(m, evaluate(m, node.base), node.name, node.span)
 
 
 def _bind(m: Machine, node: p.Bind) -> AbstractValue:
@@ -97,9 +117,9 @@ def _choice(m: Machine, node: p.Choice) -> AbstractValue:
 
 
 _EVALUATE: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
-    p.Const: lambda m, node: Known(node.value),
-    p.Name: lambda m, node: lookup(m, node.id),
-    p.Attr: lambda m, node: attributes.get(m, evaluate(m, node.base), node.name, node.span),
+    p.Const: _constant,
+    p.Name: _name,
+    p.Attr: _attribute,
     p.Call: lambda m, node: calls.call(m, node),
     p.Item: lambda m, node: item(m, evaluate(m, node.base), evaluate(m, node.index), node.span),
     p.Seq: _display,

@@ -70,6 +70,8 @@ class Machine:
     loader: Loader
     options: Options
     models: dict[str, CallModel]
+    slack: int = 1
+    """What the budgets are multiplied by."""
     heap: Heap = field(default_factory=Heap)
     graph: g.EnqueueGraph = field(default_factory=g.EnqueueGraph)
     guard: g.Guard = frozenset()
@@ -130,8 +132,7 @@ class Machine:
         """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
         self.steps += 1
         self.idle += 1
-        slack = NATIVE_SLACK if self.native else 1
-        if self.steps > STEPS * slack or self.idle > IDLE * slack:
+        if self.idle > IDLE * self.slack or self.steps > STEPS * self.slack:
             raise Exhausted
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kexec_lint.opencl import NATIVE, program
@@ -46,8 +46,8 @@ class ModuleScope:
     loader: Loader
     text: str = ""
     frame: Frame = field(init=False)
-    bindings: dict[str, list[program.Statement]] = field(default_factory=dict)
-    stars: list[program.Import] = field(default_factory=list)
+    bindings: Mapping[str, list[program.Statement]] = field(init=False)
+    stars: list[program.Import] = field(init=False)
     busy: set[str] = field(default_factory=set)
     absent: set[str] = field(default_factory=set)
     """Names that neither the file nor what it includes defines (C and C++)."""
@@ -65,7 +65,7 @@ class ModuleScope:
             others = self.loader.beside(self)
             foreign = frozenset(name for other in others for name in other.relevant_names) if others else frozenset()
             return NativeRelevance(self.text, self.module.body, foreign)  # type: ignore[return-value]
-        return Relevance(self.text, self.module.body)
+        return _relevance(self.text, self.module)
 
     @cached_property
     def relevant_names(self) -> frozenset[str]:
@@ -106,11 +106,7 @@ class ModuleScope:
         self.frame = Frame(0, self, "")
         self.frame.variables["__file__"] = Known(self.path)
         self.frame.variables["__name__"] = Known("__main__")
-        for statement in self.module.body:
-            for name in bound_names(statement):
-                if name == "*":
-                    self.stars.extend(s for s in _imports(statement) if s.names and s.names[0][0] == "*")
-                self.bindings.setdefault(name, []).append(statement)
+        self.bindings, self.stars = _bindings(self.module)
 
     def defined(self, name: str, machine: Machine) -> AbstractValue | None:
         """Return the value of a name for a file that includes this one."""
@@ -145,6 +141,25 @@ class ModuleScope:
         if self.native and not self.busy:
             self.absent.add(name)
         return External(f"builtins.{name}") if name in BUILTINS and not self.native else None
+
+
+@lru_cache(maxsize=256)
+def _relevance(text: str, module: program.Module) -> Relevance:
+    """Return what is asked of a module again for every file that imports it."""
+    return Relevance(text, module.body)
+
+
+@lru_cache(maxsize=256)
+def _bindings(module: program.Module) -> tuple[dict[str, list[program.Statement]], list[program.Import]]:
+    """Return the statements that bind each name of a module, and its imports of all names of another."""
+    bindings: dict[str, list[program.Statement]] = {}
+    stars: list[program.Import] = []
+    for statement in module.body:
+        for name in bound_names(statement):
+            if name == "*":
+                stars.extend(s for s in _imports(statement) if s.names and s.names[0][0] == "*")
+            bindings.setdefault(name, []).append(statement)
+    return bindings, stars
 
 
 class Loader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from kexec_lint.opencl import program as p
@@ -12,6 +13,7 @@ SMALL = 12
 """Rows of a function that is entered in any case: it may normalise a wait list or hand out a queue."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_ROW_END = re.compile(r"\r\n|\r|\n")
 _ROLE = re.compile(r"(?:^|_)\w*queue(?:s?\d*_?$|_)", re.IGNORECASE)
 _COMMON = frozenset(name for table in api.METHODS.values() for name in table)
 _SHORT = frozenset({"q", "cq"})
@@ -23,22 +25,25 @@ class Relevance:
     """Answers for the functions of one module, from the words of their source rows."""
 
     def __init__(self, text: str, body: tuple[p.Statement, ...]) -> None:
-        rows = text.splitlines()
-        words: dict[int, set[str]] = {}
-        names: dict[str, list[int]] = {}
-        for function in _functions(body):
-            first, last = function.span.row - 1, function.span.end_row
-            words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
-            names.setdefault(function.name, []).append(id(function))
         made = {word for match in _QUEUE_MADE.finditer(text) for word in _WORD.findall(match[1])} - {"self"}
-        self._relevant = {key for key, found in words.items() if _names_api(found) or not made.isdisjoint(found)}
-        pending = True
+        pending = {word for word in made | api.TRIGGERS | _SHORT if word in text} | _roles(text)
+        functions = list(_functions(body)) if pending else []
+        ends = [match.start() for match in _ROW_END.finditer(text)]
+        self._relevant: set[int] = set()
+        known = set(pending)
         while pending:
-            called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)}
-            called = {name for name in called if name not in _COMMON and not name.startswith("__")}
-            grown = {key for key, found in words.items() if key not in self._relevant and not called.isdisjoint(found)}
-            self._relevant |= grown
-            pending = bool(grown)
+            # Rows that hold one of the words, then the functions that hold one of the rows, then their names.
+            found = re.finditer(rf"\b(?:{'|'.join(sorted(pending))})\b", text)
+            rows = list(dict.fromkeys(bisect_left(ends, match.start()) + 1 for match in found))
+            called = set()
+            for function in functions:
+                if id(function) not in self._relevant:
+                    at = bisect_left(rows, function.span.row)
+                    if at < len(rows) and rows[at] <= function.span.end_row:
+                        self._relevant.add(id(function))
+                        called.add(function.name)
+            pending = {word for word in called - known if word not in _COMMON and not word.startswith("__")}
+            known |= pending
 
     def matters(self, function: p.Function) -> bool:
         """Return whether a function names the API, or calls a function of its module that does."""
@@ -50,12 +55,10 @@ class Relevance:
         return short or function.name == "__init__" or self.matters(function)
 
 
-def _names_api(words: set[str]) -> bool:
-    return (
-        not api.TRIGGERS.isdisjoint(words)
-        or not _SHORT.isdisjoint(words)
-        or any(_ROLE.search(word) is not None for word in words)
-    )
+def _roles(text: str) -> set[str]:
+    """Return the words of a text that are the name of a queue."""
+    rows = [row for row in text.split("\n") if "ueue" in row or "UEUE" in row]
+    return {word for word in _WORD.findall("\n".join(rows)) if _ROLE.search(word)}
 
 
 def _functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:

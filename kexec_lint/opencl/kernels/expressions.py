@@ -220,13 +220,11 @@ def evaluate_comparison(walk: Walk, op: str, left: Value, right: Value) -> Value
         )
     flipped = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
     for small, large, sign in ((left, right, op), (right, left, flipped.get(op, op))):
-        for d in range(3):
-            lid, gid = walk.local_id(d).terms, walk.global_id(d).terms
+        for d, (lid, gid, lsz, gsz) in enumerate(walk.ids):
             below = small.terms == lid and (
-                large.terms == walk.size(d).terms
-                or (walk.required is not None and (constant(large.terms) or 0) >= walk.required[d])
+                large.terms == lsz or (walk.required is not None and (constant(large.terms) or 0) >= walk.required[d])
             )
-            below = below or (small.terms == gid and large.terms == walk.algebra.symbol(f"gsz{d}").terms)
+            below = below or (small.terms == gid and large.terms == gsz)
             if below and sign in ("<", "<=", "!="):
                 return algebra.number(1)
             if below and sign in (">=", ">", "=="):

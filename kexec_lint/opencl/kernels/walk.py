@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from kexec_lint.opencl.kernels.symbolic import (
     NOTHING,
     Algebra,
     Dep,
+    Terms,
     Value,
     dimension,
 )
@@ -179,6 +181,15 @@ class Walk:
         for guard in self.guards:
             deps |= guard.value.deps
         return deps
+
+    @cached_property
+    def ids(self) -> list[tuple[Terms, Terms, Terms, Terms]]:
+        """Local id, global id, local size and global size in each dimension."""
+        symbol = self.algebra.symbol
+        return [
+            (self.local_id(d).terms, self.global_id(d).terms, self.size(d).terms, symbol(f"gsz{d}").terms)
+            for d in range(3)
+        ]
 
     def size(self, d: int) -> Value:
         """Return the work-items of a group in a dimension."""
