@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -155,7 +156,8 @@ class FileFacts:
 
     `open_definitions`, `open_implementations`: namespaces ("*" for any) in which names are computed at run time.
     `loads`: libraries and extension modules it loads; `external`: imports that are not in the tree.
-    `functions`: C++ functions that take tensors, by name; `builds`: extension target → sources.
+    `functions`: C++ functions that take tensors, by name. `extensions`: of a build script, the paths and glob
+    patterns that one extension is compiled from; `targets`: of a C++ file, the lists of a CMakeLists.txt that name it.
     """
 
     definitions: tuple[Definition, ...] = ()
@@ -177,6 +179,8 @@ class FileFacts:
     at_runtime: tuple[str, ...] = ()
     """Set for the pseudo-file that `check --runtime` adds: the modules imported; `dangling` is the
     dispatcher's list."""
+    extensions: tuple[tuple[str, ...], ...] = ()
+    targets: tuple[str, ...] = ()
 
 
 _NESTED: dict[str, Any] = {
@@ -194,6 +198,16 @@ _NESTED: dict[str, Any] = {
     "at": Location,
     "at_end": Location,
 }
+
+
+def any_matches(patterns: Iterable[str], path: str) -> bool:
+    """Whether a path is one of these or fits one of these globs; `*` stays within a folder, `**/` does not."""
+    return any(path == p or ("*" in p and re.fullmatch(_regex(p), path)) for p in patterns)
+
+
+def _regex(pattern: str) -> str:
+    text = re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
+    return text.replace(r"\?", "[^/]")
 
 
 def to_json(facts: FileFacts) -> dict[str, Any]:
@@ -239,6 +253,8 @@ class FileBuilder:
     fallbacks: list[str] = field(default_factory=list)
     backends: list[str] = field(default_factory=list)
     executorch: bool = False
+    extensions: list[tuple[str, ...]] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
 
     def build(self, is_test: bool = False) -> FileFacts:
         """Return the frozen records."""
@@ -258,4 +274,6 @@ class FileBuilder:
             tuple(self.fallbacks),
             tuple(self.backends),
             is_test,
+            extensions=tuple(self.extensions),
+            targets=tuple(self.targets),
         )

@@ -18,6 +18,7 @@ from kexec_lint.aten.facts import (
     LibraryObject,
     Problem,
     Swallow,
+    any_matches,
 )
 from kexec_lint.aten.infer import schema_from_function
 from kexec_lint.aten.schema import Schema, SchemaError, parse
@@ -97,8 +98,11 @@ class Operator:
         return any(d.via == "triton_op" for d in self.definitions)
 
     def returns_nothing(self) -> bool:
-        """Whether the schema is known and returns (); torch makes up the fake of such an operator."""
-        return self.schema is not None and not self.schema.returns and not self.schema.is_varret
+        """Whether it is known to return (); torch makes up the fake of such an operator."""
+        if self.schema is not None:
+            return not self.schema.returns and not self.schema.is_varret
+        inferred = [d.function.returns for d in self.definitions if d.schema is None and d.function is not None]
+        return bool(inferred) and all(r == "None" for r in inferred)
 
 
 def role_of(implementation: Implementation) -> str:
@@ -264,6 +268,38 @@ class Registry:
             return None
         found = self.functions(implementation.function_name, implementation.at.filename)
         return found[0] if len(found) == 1 else None
+
+    def keys(self, operator: Operator) -> set[str]:
+        """Return the keys of an operator's kernels; without one in sight, of those that C++ registers for its name in
+        a namespace spelled by a macro."""
+        name = operator.name.partition("::")[2]
+        same = [o for n, o in self.operators.items() if n.startswith("${") and n.partition("::")[2] == name]
+        return operator.keys or {key for o in same for key in o.keys}
+
+    def takes_tensors(self, operator: Operator, implementation: Implementation) -> bool:
+        """Whether an argument is a tensor, by the schema or else the kernel's parameters; True if neither says.
+
+        A call without tensors has no backend to dispatch on.
+        """
+        if operator.schema is not None:
+            return operator.schema.is_vararg or any(a.type.base == "Tensor" for a in operator.schema.arguments)
+        function = self.function_of(implementation)
+        return function is None or any("Tensor" in (p.annotation or "Tensor") for p in function.parameters)
+
+    def in_one_extension(self, first: str, second: str) -> bool:
+        """Whether one list of a build script names both C++ files."""
+        one, two = self.files[first].targets, self.files[second].targets
+        if set(one) & set(two):
+            return True
+        a, b = first.replace("\\", "/"), second.replace("\\", "/")
+        for path, facts in self.files.items():
+            folder = path.replace("\\", "/").rpartition("/")[0]
+            prefix = f"{folder}/" if folder else ""
+            if facts.extensions and a.startswith(prefix) and b.startswith(prefix):
+                inside = a.removeprefix(prefix), b.removeprefix(prefix)
+                if any(all(any_matches(names, i) for i in inside) for names in facts.extensions):
+                    return True
+        return False
 
     def touches_memory(self, function: Function, near: str, depth: int = 2) -> Event | None:
         """Return the first raw access of a C++ function or of the functions of its own file that it calls."""

@@ -41,6 +41,10 @@ EXPECTED = {
         probe="torch.compile(lambda x: twice(x) + 1, backend='aot_eager', fullgraph=True)(torch.ones(3))",
         then="fake impl|fake tensor|FakeTensor",
     ),
+    ("ATN104", 1): Expected(
+        probe="torch.compile(torch.ops.page104l.root, backend='aot_eager', fullgraph=True)(torch.ones(3))",
+        then="does not support running with fake tensors",
+    ),
     ("ATN105", 0): Expected(probe="train()", then="no autograd formula was registered"),
     ("ATN106", 0): Expected(probe="torch.ops.page106.gain(torch.ones(3), 2.0)", then="TypeError"),
     ("ATN106", 1): Expected(probe="torch.ops.page106b.scale(torch.ones(3), by=2.0)", then="TypeError"),

@@ -40,6 +40,16 @@ EXPECTED = {
 }
 
 
+def _build(target: Path, *sources: Path) -> subprocess.CompletedProcess[str]:
+    root = Path(torch.__file__).parent
+    return subprocess.run(
+        ["g++", "-std=c++20", "-O0", "-shared", "-fPIC", f"-I{root}/include",
+         f"-I{root}/include/torch/csrc/api/include", *map(str, sources), "-o", str(target), f"-L{root}/lib",
+         "-ltorch", "-ltorch_cpu", "-lc10"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(("code", "index"), sorted(EXPECTED))
 def test_torch_behaves_as_the_page_says(code: str, index: int, tmp_path: Path) -> None:
     import re
@@ -48,14 +58,8 @@ def test_torch_behaves_as_the_page_says(code: str, index: int, tmp_path: Path) -
     compiler_says, probe, says = EXPECTED[(code, index)]
     source = tmp_path / "example.cpp"
     source.write_text(bad[index].text, encoding="utf-8")
-    root = Path(torch.__file__).parent
     target = tmp_path / "example.so"
-    build = subprocess.run(
-        ["g++", "-std=c++20", "-O0", "-shared", "-fPIC", f"-I{root}/include",
-         f"-I{root}/include/torch/csrc/api/include", str(source), "-o", str(target), f"-L{root}/lib",
-         "-ltorch", "-ltorch_cpu", "-lc10"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    build = _build(target, source)
     if compiler_says:
         assert build.returncode != 0
         assert re.search(compiler_says, build.stderr)
@@ -67,3 +71,21 @@ def test_torch_behaves_as_the_page_says(code: str, index: int, tmp_path: Path) -
     )  # fmt: skip
     ended = "died" if run.returncode < 0 else ""
     assert re.search(says, run.stdout + run.stderr + ended), (run.returncode, run.stdout, run.stderr[-2000:])
+
+
+def test_two_blocks_in_two_files_of_one_extension_end_the_process(tmp_path: Path) -> None:
+    sources = [tmp_path / "a.cpp", tmp_path / "b.cpp"]
+    for source in sources:
+        source.write_text(
+            "#include <ATen/ATen.h>\n#include <torch/library.h>\n"
+            f'TORCH_LIBRARY(page203two, m) {{ m.def("{source.stem}(Tensor x) -> Tensor"); }}\n',
+            encoding="utf-8",
+        )
+    target = tmp_path / "example.so"
+    build = _build(target, *sources)
+    assert build.returncode == 0, build.stderr[-2000:]
+    load = f"import torch\ntry:\n    torch.ops.load_library({str(target)!r})\nexcept BaseException:\n    print('caught')"
+    run = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, check=False)
+    assert run.returncode < 0
+    assert "Only a single TORCH_LIBRARY" in run.stderr
+    assert "caught" not in run.stdout

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kexec_lint.aten import aten
 from kexec_lint.aten.checks import Report, check
 from kexec_lint.aten.checks.fakes import has_fake
-from kexec_lint.aten.facts import Call
+from kexec_lint.aten.facts import Call, Implementation
 from kexec_lint.aten.registry import Operator, Registry, role_of
 from kexec_lint.findings import Related
 
@@ -100,15 +100,43 @@ def fake_missing(registry: Registry) -> Iterator[Report]:
         if call is None and any(c.guarded and c.compiled for c in operator.calls):
             continue
         definition = operator.definitions[0]
+        others = _siblings_with_fake(registry, operator) if call is None else []
+        why = ", and torch.compile or torch.export reaches it" if call else ""
+        if others:
+            why = f", and {len(others)} other operators of '{operator.namespace}' have one"
         yield Report(
             definition.at,
-            f"'{operator.name}' has no fake implementation"
-            + (", and torch.compile or torch.export reaches it" if call else ""),
+            f"'{operator.name}' has no fake implementation{why}",
             f'add @torch.library.register_fake("{operator.name}"); tracing raises an error instead of a graph',
-            "certain" if call else "possible",
-            tuple(Related("reached here", call.at) for _ in [0] if call),
+            "certain" if call else "likely" if others else "possible",
+            (
+                *(Related("reached here", call.at) for _ in [0] if call),
+                *(Related("the fake of another one", o.at) for o in others[:1]),
+            ),
             operator=operator.name,
         )
+
+
+def _siblings_with_fake(registry: Registry, operator: Operator) -> list[Implementation]:
+    """Return the fakes of a namespace that gives one to most of its operators, so that this one was forgotten.
+
+    At least three, and twice as many as there are operators without; operators that return no tensor do not count.
+    """
+    if not _returns_tensor(operator) or registry.is_open(operator.namespace, "implementations"):
+        return []
+    fakes: list[Implementation] = []
+    without = 0
+    for other in registry.operators.values():
+        if other.namespace == operator.namespace and other.definitions and other.keys:
+            own = [i for i in other.implementations if role_of(i) == "fake"]
+            fakes += own[:1]
+            without += not own and not has_fake(registry, other) and _returns_tensor(other)
+    return fakes if len(fakes) >= max(3, 2 * without) else []
+
+
+def _returns_tensor(operator: Operator) -> bool:
+    schema = operator.schema
+    return schema is not None and any(r.type.base == "Tensor" for r in schema.returns)
 
 
 @check("ATN105")

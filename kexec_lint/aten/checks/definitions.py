@@ -362,8 +362,7 @@ def implicit_composite(registry: Registry) -> Iterator[Report]:
             others = [i for i in operator.kernels if i.key and i is not implementation]
             if implementation.language == "c++":
                 function = registry.function_of(implementation)
-                schema = operator.schema
-                if schema is not None and not any(a.type.base == "Tensor" for a in schema.arguments):
+                if not registry.takes_tensors(operator, implementation):
                     continue
                 near = implementation.at.filename
                 if function is not None and registry.touches_memory(function, near):
@@ -392,7 +391,8 @@ def defined_namespace_twice(registry: Registry) -> Iterator[Report]:
 
 @check("ATN203")
 def native_namespace_twice(registry: Registry) -> Iterator[Report]:
-    """C++: two TORCH_LIBRARY blocks of one namespace in one extension."""
+    """C++: two TORCH_LIBRARY blocks of one namespace in one extension: one file, or files that one build list
+    names."""
     yield from _double_def(registry, "c++")
 
 
@@ -407,38 +407,46 @@ def _double_def(registry: Registry, language: str) -> Iterator[Report]:
                 or any("loop@" in g for g in library.guard)
             ):
                 continue
-            for first in seen.get(library.namespace, ()):
-                if library.language == language and _together(registry, first, library):
-                    yield Report(
-                        library.at,
-                        f"namespace '{library.namespace}' is defined a second time",
-                        "use \"FRAGMENT\" here; the second DEF raises 'Only a single TORCH_LIBRARY can be used'"
-                        if language == "python"
-                        else "use TORCH_LIBRARY_FRAGMENT here; loading both terminates the process",
-                        "certain" if first.at.filename == library.at.filename else "likely",
-                        (Related("the first definition of the namespace", first.at),),
-                    )
-                    break
+            known = [(_together(registry, x, library), x) for x in seen.get(library.namespace, ())]
+            known = [(sure, x) for sure, x in known if sure is not None]
+            if known and library.language == language and known[0][1].language == language:
+                sure, first = min(known, key=lambda k: ("certain", "likely", "possible").index(k[0] or ""))
+                same = first.at.filename == library.at.filename
+                yield Report(
+                    library.at,
+                    f"namespace '{library.namespace}' is defined a second time"
+                    + (" in this extension" if language == "c++" and not same and sure == "likely" else ""),
+                    "use \"FRAGMENT\" here; the second DEF raises 'Only a single TORCH_LIBRARY can be used'"
+                    if language == "python"
+                    else "use TORCH_LIBRARY_FRAGMENT here; loading both terminates the process",
+                    sure or "likely",
+                    (Related("the first definition of the namespace", first.at),),
+                )
             seen.setdefault(library.namespace, []).append(library)
 
 
-def _together(registry: Registry, first: LibraryObject, second: LibraryObject) -> bool:
-    """Whether two blocks end up in one process: one path of one file, or unconditional in one folder of a
-    package."""
+def _together(registry: Registry, first: LibraryObject, second: LibraryObject) -> str | None:
+    """Return how sure it is that two blocks end up in one process, None if they are alternatives.
+
+    One path of one file; Python modules of one package; C++ files that one list of a build names.
+    """
     a, b = first.at.filename.replace("\\", "/"), second.at.filename.replace("\\", "/")
+    if first.language != second.language:
+        return None
     if a == b:
-        return first.guard == second.guard and (
-            first.language == "c++" or not first.scope or first.scope == second.scope
-        )
+        scoped = first.language == "c++" or not first.scope or first.scope == second.scope
+        return "certain" if first.guard == second.guard and scoped else None
     if first.guard or second.guard or first.scope or second.scope:
-        return False
+        return None
     if any(registry.files[p].is_test for p in (first.at.filename, second.at.filename)):
-        return False
+        return None
     if first.language == "c++":
-        return False  # two files of a folder are often two extensions, or a CPU and a GPU build
-    return a.rpartition("/")[0] == b.rpartition("/")[0] and f"{a.rpartition('/')[0]}/__init__.py" in {
-        p.replace("\\", "/") for p in registry.files
-    }
+        if registry.in_one_extension(first.at.filename, second.at.filename):
+            return "likely"
+        return None if first.namespace.startswith("${") else "possible"
+    package = a.rpartition("/")[0]
+    inside = f"{package}/__init__.py" in {p.replace("\\", "/") for p in registry.files}
+    return "likely" if package == b.rpartition("/")[0] and inside else None
 
 
 @check("ATN124")

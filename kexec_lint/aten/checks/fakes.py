@@ -66,7 +66,8 @@ def fake_touches_data(registry: Registry) -> Iterator[Report]:
 def fake_wrong_metadata(registry: Registry) -> Iterator[Report]:
     """A fake makes its result without the device and dtype of the input."""
     for operator in registry.operators.values():
-        cpu_only = operator.keys <= {"CPU"} and bool(operator.keys)
+        keys = registry.keys(operator)
+        cpu_only = keys <= {"CPU"} and bool(keys)
         for _, function in _fakes(operator):
             tensor = next((p.name for p in function.parameters if p.kind == "positional"), "x")
             for event in function.of_kind("factory"):

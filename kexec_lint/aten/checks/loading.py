@@ -92,7 +92,9 @@ def swallowed_import(registry: Registry) -> Iterator[Report]:
             for call in other.calls
             if not call.guarded and call.operator.partition("::")[0] not in BUILTIN | python_defined
         ]
-        call = next((c for c in uses if _comes_from(c.operator.partition("::")[0], swallow.modules)), None)
+        fitting = [c for c in uses if _comes_from(c.operator.partition("::")[0], swallow.modules)]
+        own = {m.rpartition(".")[2] for m in swallow.modules}
+        call = min(fitting, key=lambda c: c.operator.partition("::")[0] not in own, default=None)
         if call is None:
             continue
         if call.at.filename != facts_name(registry, facts) and not _comes_from(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kexec_lint.aten.checks import Report, check
-from kexec_lint.aten.facts import Function, Implementation, Parameter
+from kexec_lint.aten.facts import Event, Function, Implementation, Parameter
 from kexec_lint.aten.registry import Operator, Registry, base_type, role_of
 from kexec_lint.aten.schema import Argument, Schema
 from kexec_lint.findings import Location, Related
@@ -52,7 +52,7 @@ def composite_touches_memory(registry: Registry) -> Iterator[Report]:
                 continue
             function = registry.function_of(implementation)
             event = registry.touches_memory(function, implementation.at.filename) if function is not None else None
-            if event is None:
+            if event is None or not registry.takes_tensors(operator, implementation):
                 continue
             what = "launches a kernel" if event.kind == "launch" else "takes a raw data pointer"
             yield Report(
@@ -250,6 +250,39 @@ def unchecked_dtype(registry: Registry) -> Iterator[Report]:
                             "likely",
                             operator=operator.name,
                         )
+
+
+@check("ATN207")
+def unchecked_device(registry: Registry) -> Iterator[Report]:
+    """A raw pointer goes to a GPU kernel, and nothing has looked at the tensor's device: a CPU tensor's is invalid."""
+    for facts in registry.files.values():
+        for implementation in facts.implementations:
+            function = registry.function_of(implementation)
+            if implementation.role != "pybind" or function is None:
+                continue
+            pointer = next((e for e in function.of_kind("unchecked-device") if e.sure), None)
+            if pointer is not None:
+                yield _device(pointer, f"pybind11 passes any tensor to '{function.name}'", "likely")
+    for operator in registry.operators.values():
+        for implementation, function in _kernels(registry, operator):
+            if implementation.key not in CUDA_KEYS:
+                continue
+            if sum("Tensor" in (p.annotation or "") for p in function.parameters) < 2:
+                continue  # the dispatcher has seen to the only one
+            pointer = next(iter(function.of_kind("unchecked-device")), None)
+            if pointer is not None:
+                why = f"one CUDA tensor is enough to run this kernel of '{operator.name}'"
+                yield _device(pointer, why, "possible", operator.name)
+
+
+def _device(pointer: Event, why: str, confidence: str, operator: str = "") -> Report:
+    return Report(
+        pointer.at,
+        f"'{pointer.subject}' goes to a GPU kernel without a look at its device: {why}",
+        f"start with TORCH_CHECK({pointer.subject}.is_cuda(), …); a CPU tensor ends in an illegal memory access",
+        confidence,
+        operator=operator,
+    )
 
 
 @check("ATN209")

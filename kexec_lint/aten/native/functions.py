@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -15,8 +16,9 @@ _DATA = re.compile(
 )
 _LAUNCH = re.compile(r"<<<(?P<config>[^;{}]*?)>>>\s*\(", re.S)
 _LAUNCH_CHECK = re.compile(
-    r"LAUNCH_CHECK|GetLastError|PeekAtLastError|KERNEL_CHECK|CUDA_CHECK|CHECK_CUDA_ERR|CUDA_ERR|POST_KERNEL|cudaCheck|"
-    r"checkCuda|CUDA_KERNEL_ASSERT_LAST|LAST_ERROR|DeviceSynchronize|StreamSynchronize",
+    r"LAUNCH_CHECK|GetLastError|PeekAtLastError|KERNEL_CHECK|CUDA_CHECK|CUDA_ERR|POST_KERNEL|cudaCheck|checkCuda|"
+    r"check_?(?:cuda|hip|gpu)?_?(?:launch|kernel|last|err)|CUDA_KERNEL_ASSERT_LAST|LAST_ERROR|DeviceSynchronize|"
+    r"StreamSynchronize",
     re.I,
 )
 _CALL = re.compile(r"\b(?P<name>[A-Za-z_]\w*(?:::\w+)*)\s*(?:<[^;(){}]*>)?\s*\(")
@@ -51,6 +53,7 @@ _PURE_CALLS = re.compile(r"^(at|torch|c10|std)::|^(AT|TORCH|C10)_|^min$|^max$")
 def read_functions(file: NativeFile) -> list[Function]:
     """Return the facts of each function definition that takes or returns a Tensor."""
     found = []
+    bodies: list[tuple[str, str]] = []
     for node in functions(file.tree.root_node):
         declarator = function_declarator(node)
         if declarator is None:
@@ -63,7 +66,32 @@ def read_functions(file: NativeFile) -> list[Function]:
         if body is None or b"Tensor" not in signature:
             continue
         found.append(read_function(file, node, declarator, body, name.rpartition("::")[2]))
-    return found
+        if b"<<<" in file.data:
+            bodies.append((found[-1].name, file.plain[body.start_byte : body.end_byte].decode(errors="replace")))
+    return _checked_by_callers(found, bodies) if any(f.of_kind("launch") for f in found) else found
+
+
+def _checked_by_callers(found: list[Function], bodies: list[tuple[str, str]]) -> list[Function]:
+    """Return the functions without the missing checks of launches that every caller in the file asks for
+    afterwards."""
+    checked: set[str] = set()
+    open_names = {f.name for f in found if any("check" in e.detail.split(",") for e in f.of_kind("launch"))}
+    while True:
+        before = len(checked)
+        for name in open_names - checked:
+            pattern = re.compile(rf"\b{re.escape(name)}\s*(?:<[^;(){{}}]*>)?\s*\(")
+            calls = [(caller, m.end(), text) for caller, text in bodies for m in pattern.finditer(text)]
+            if calls and all(c in checked or _LAUNCH_CHECK.search(text, end) for c, end, text in calls):
+                checked.add(name)
+        if len(checked) == before:
+            return [replace(f, events=_without_check(f.events)) if f.name in checked else f for f in found]
+
+
+def _without_check(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    return tuple(
+        replace(e, detail=",".join(d for d in e.detail.split(",") if d != "check")) if e.kind == "launch" else e
+        for e in events
+    )
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -84,6 +112,7 @@ def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, na
     events = [
         *_data_pointers(file, body, text, parameters),
         *_launches(file, body, text),
+        *_unchecked_devices(file, body, text, parameters),
         *_dispatches(file, body, text),
         *_writes(file, body, text, parameters),
     ]
@@ -159,6 +188,28 @@ def _data_pointers(file: NativeFile, body: Node, text: str, parameters: tuple[Pa
     return found
 
 
+def _unchecked_devices(file: NativeFile, body: Node, text: str, parameters: tuple[Parameter, ...]) -> list[Event]:
+    """Return the first raw pointer of each tensor that goes to a launched kernel without a look at its device.
+
+    `sure` when the function looks at the device of no tensor at all.
+    """
+    if "<<<" not in text:
+        return []
+    found: dict[str, Event] = {}
+    for pointer in _data_pointers(file, body, text, parameters):
+        names = [pointer.subject, *_copies(pointer.subject, text)]
+        if not any(looks_at_device(text, n) for n in names):
+            found.setdefault(pointer.subject, replace(pointer, kind="unchecked-device"))
+    tensors = [p.name for p in parameters if p.name and "Tensor" in (p.annotation or "")]
+    sure = not any(looks_at_device(text, n) for n in tensors)
+    return [replace(e, sure=sure) for e in found.values()]
+
+
+def _copies(name: str, text: str) -> list[str]:
+    """Return the locals made from a tensor by `contiguous()`."""
+    return re.findall(rf"(\w+)\s*=\s*{re.escape(name)}\s*(?:\.|->)\s*(?:expect_)?contiguous\b", text)
+
+
 def _alias_of(name: str, text: str, tensors: set[str]) -> str | None:
     """Return the parameter a local name is made from (`auto xc = x.contiguous()`), or the name itself."""
     if name in tensors:
@@ -183,7 +234,8 @@ def looks_at_device(text: str, name: str) -> bool:
     """Whether a body looks at a tensor's device."""
     n = re.escape(name)
     return bool(
-        re.search(rf"\b{n}\s*(?:\.|->)\s*(?:is_cuda|device|is_cpu|options|get_device|to|cuda)\b", text)
+        re.search(rf"\b{n}\s*(?:\.|->)\s*(?:is_cuda|device|is_cpu|options|get_device\w*|to|cuda)\b", text)
+        or re.search(rf"\b\w*(?:device_of|[Gg]uard)\w*\s*\w*\s*[({{][^;]*\b{n}\b", text)
         or re.search(rf"\b\w*(?:CHECK|ASSERT|ENFORCE|EXPECT|VERIFY|REQUIRE)\w*\s*\(\s*{n}\s*[,)]", text)
         or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*\([^;]*\b{n}\b", text)
     )
@@ -212,7 +264,8 @@ def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
 
 def _launched(text: str, end: int) -> tuple[str, int]:
     """Return the name before a launch configuration, template arguments left out, and where it starts."""
-    at = len(text[:end].rstrip())
+    blank = " \t\r\n\\"  # a launch in a macro goes on after a backslash
+    at = len(text[:end].rstrip(blank))
     if text[at - 1 : at] == ">":
         depth = 0
         while at > 0:
@@ -220,7 +273,7 @@ def _launched(text: str, end: int) -> tuple[str, int]:
             depth += (text[at] == ">") - (text[at] == "<")
             if depth == 0:
                 break
-        at = len(text[:at].rstrip())
+        at = len(text[:at].rstrip(blank))
     match = re.search(r"\w+$", text[max(0, at - 200) : at])
     return (match.group(), at - len(match.group())) if match else ("", end)
 

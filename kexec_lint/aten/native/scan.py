@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kexec_lint.aten.facts import FileBuilder, FileFacts
-from kexec_lint.aten.native.builds import read_build
+from kexec_lint.aten.native.builds import read_build, read_targets
 from kexec_lint.aten.native.functions import read_functions
 from kexec_lint.aten.native.registrations import read_registrations
 from kexec_lint.aten.native.text import NativeFile
@@ -18,6 +18,7 @@ def read_native(source: Source, project: Project) -> FileFacts:
     read_registrations(file, facts)
     facts.functions.extend(read_functions(file))
     read_build(file, source, project, facts)
+    read_targets(source, project, facts)
     return facts.build()
 
 

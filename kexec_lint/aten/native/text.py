@@ -158,4 +158,10 @@ def guard(node: Node, file: NativeFile) -> tuple[str, ...]:
 
 
 def _is_include_guard(node: Node) -> bool:
-    return node.parent is not None and node.parent.type == "translation_unit" and node.start_point[0] < 3
+    """Whether a branch is `#ifndef NAME` that starts with `#define NAME`."""
+    name = node.child_by_field_name("name")
+    if name is None or not node.text or not node.text.startswith(b"#ifndef"):
+        return False
+    first = next((c for c in node.named_children if c.id != name.id and c.type != "comment"), None)
+    defined = first.child_by_field_name("name") if first is not None and first.type == "preproc_def" else None
+    return defined is not None and defined.text == name.text

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from kexec_lint.aten.facts import FileBuilder, Problem
 from kexec_lint.aten.python.module import Module, argument
+from kexec_lint.aten.python.sources import extension_sources
 from kexec_lint.source import Project
 
-EXTENSIONS = ("CppExtension", "CUDAExtension", "SyclExtension")
 CPP_EXTENSION = "torch.utils.cpp_extension."
 _MODULE = re.compile(r"\b(PYBIND11_MODULE|PyInit_|NB_MODULE|TORCH_PYTHON_MODULE|STABLE_PYTHON)")
 _LIBRARY = re.compile(r"\b(TORCH_LIBRARY|STABLE_TORCH_LIBRARY)")
@@ -18,8 +18,9 @@ _ARCH = re.compile(r"-gencode|arch=compute_|--offload-arch")
 
 
 def read_builds(module: Module, project: Project, facts: FileBuilder) -> None:
-    """Report loads whose Python module or operator library is missing (ATN211) and fixed architectures
-    (ATN212)."""
+    """Record what extensions are built from; report loads whose Python module or operator library is missing
+    (ATN211) and fixed architectures (ATN212)."""
+    facts.extensions.extend(extension_sources(module))
     for call in module.calls:
         name = module.dotted(call.func)
         if name == CPP_EXTENSION + "load":

@@ -123,18 +123,20 @@ class Devices:
             after.append(self.env)
         self.env = {k: v for k, v in after[0].items() if all(e.get(k) == v for e in after)}
 
-    def device(self, node: ast.expr | None) -> str:
+    def device(self, node: ast.expr | None, depth: int = 0) -> str:
         """Return the device type an argument names ("cuda" for "cuda:0", torch.device("cuda"), a constant), or
         ""."""
+        if depth > 4:  # `device = torch.device(device)` is made of itself
+            return ""
         if isinstance(node, ast.Call) and self.module.dotted(node.func) == "torch.device" and node.args:
-            return self.device(node.args[0])
+            return self.device(node.args[0], depth + 1)
         if isinstance(node, ast.Attribute) and node.attr == "device":
             found = self.tensor(node.value)
             return found.device if found else ""
         if isinstance(node, ast.Name):
             value = self.module.value(node)
             if isinstance(value, ast.Call):
-                return self.device(value)
+                return self.device(value, depth + 1)
         values = self.module.strings(node)
         devices = {v.partition(":")[0] for v in values} if values else set()
         return devices.pop() if len(devices) == 1 else ""

@@ -273,3 +273,81 @@ TORCH_LIBRARY(m1, m) {
   m.def("c(Tensor x) -> Tensor", &c);  // expect: ATN118
 }
 TORCH_LIBRARY_IMPL(m1, Meta, m) { m.impl("c", &c); }
+// case: launches that a caller or a helper checks
+#include <ATen/ATen.h>
+#include <ATen/cuda/CUDAContext.h>
+__global__ void k(float* x) { x[0] = 1; }
+template <typename T>
+static void launch(at::Tensor& x, cudaStream_t stream) {
+  k<<<1, 1, 0, stream>>>(x.data_ptr<float>());
+}
+void checked_by_its_caller(at::Tensor& x) {
+  TORCH_CHECK(x.is_cuda() && x.scalar_type() == at::kFloat);
+  launch<float>(x, at::cuda::getCurrentCUDAStream());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void checked_by_a_helper(at::Tensor& x) {
+  k<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
+  check_cuda_launch("k");
+}
+static void unchecked(at::Tensor& x, cudaStream_t stream) {
+  k<<<1, 1, 0, stream>>>(x.data_ptr<float>());  // expect: ATN209
+}
+void one_checks(at::Tensor& x) {
+  unchecked(x, at::cuda::getCurrentCUDAStream());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void another_does_not(at::Tensor& x) {
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+  unchecked(x, at::cuda::getCurrentCUDAStream());
+}
+// case: operators without a tensor have no device
+#include <torch/library.h>
+static int64_t probe(const at::Tensor& x) { return x.data_ptr<int64_t>()[0]; }
+int64_t from_file(std::string path) { return probe(at::ones({1}, at::kLong)); }
+int64_t from_memory(const at::Tensor& x) { return probe(x); }
+void keep(std::string path, std::optional<at::Tensor> x) { open_device(path); }
+void reset(int64_t device) { open_device(device); }
+TORCH_LIBRARY(m1, m) {
+  m.def("from_file", from_file);
+  m.def("from_memory", from_memory);  // expect: ATN204
+  m.def("keep", &keep);  // expect: ATN118
+  m.def("reset", &reset);
+}
+// case: pybind11 functions and the device of their tensors
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+#define CHECK_CUDA(x) TORCH_CHECK(x.device().is_cuda(), #x " must be a CUDA tensor")
+__global__ void k(const float* x, float* y) { y[0] = x[0]; }
+void blind(const at::Tensor& x, at::Tensor& y) {
+  auto stream = at::cuda::getCurrentCUDAStream();
+  k<<<1, 1, 0, stream>>>(x.data_ptr<float>(), y.data_ptr<float>());  // expect: ATN207
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void checked(const at::Tensor& x, at::Tensor& y) {
+  CHECK_CUDA(x);
+  k<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void guarded(const at::Tensor& x, at::Tensor& y) {
+  const at::cuda::OptionalCUDAGuard device_guard(device_of(x));
+  k<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>(), y.data_ptr<float>());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void on_the_host(const at::Tensor& x) { fill(x.data_ptr<int64_t>()); }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("blind", &blind);
+  m.def("checked", &checked);
+  m.def("guarded", &guarded);
+  m.def("on_the_host", &on_the_host);
+}
+// case: the dispatcher sees to the device of the only tensor
+#include <torch/library.h>
+#include <ATen/cuda/CUDAContext.h>
+__global__ void k(int* x) { x[0] = 1; }
+void f(at::Tensor& x) {
+  k<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<int>());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor(a!) x) -> ()"); }
+TORCH_LIBRARY_IMPL(m1, CUDA, m) { m.impl("f", &f); }

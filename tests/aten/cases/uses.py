@@ -295,3 +295,60 @@ lib.define("f(Tensor x) -> Tensor")
 lib.impl("f", lambda x: x + 1, "CPU")
 def run(x):
     return torch.ops.mine.f(x)
+# case: a device made of itself
+import torch
+def place(device, x):
+    device = torch.device(device)
+    where: torch.device = torch.device(where)
+    return torch.zeros(2, device=device) + torch.ones(2, device=where) + x.to("cuda")
+# case: the swallowed module's own operators are named
+import torch
+try:
+    import pkg._rocm_C
+except ImportError:  # expect: ATN129
+    pass
+def run(x):
+    return torch.ops._C.f(x) + torch.ops._rocm_C.g(x)
+# case: one operator of a library that fakes the others was forgotten
+import torch
+lib = torch.library.Library("m1", "DEF")
+for name in ("a", "b", "c"):
+    lib.define(f"{name}(Tensor x) -> Tensor")
+    lib.impl(name, lambda x: x + 1, "CPU")
+    torch.library.register_fake(f"m1::{name}", lambda x: torch.empty_like(x))
+lib.define("forgotten(Tensor x) -> Tensor")  # expect: ATN104
+lib.impl("forgotten", lambda x: x + 1, "CPU")
+lib.define("handle(Tensor x) -> int")
+lib.impl("handle", lambda x: 1, "CPU")
+# case: a library that fakes some of its operators
+import torch
+lib = torch.library.Library("m1", "DEF")
+for name in ("a", "b", "c"):
+    lib.define(f"{name}(Tensor x) -> Tensor")
+    lib.impl(name, lambda x: x + 1, "CPU")
+    torch.library.register_fake(f"m1::{name}", lambda x: torch.empty_like(x))
+for name in ("d", "e"):
+    lib.define(f"{name}(Tensor x) -> Tensor")
+    lib.impl(name, lambda x: x + 1, "CPU")
+# case: a custom_op that returns nothing needs no fake, whatever its arguments are
+import torch
+import mine
+@torch.library.custom_op("m1::f", mutates_args={"out"})
+def f(out: torch.Tensor, group: mine.Group) -> None:
+    out.add_(1)
+@torch.compile
+def model(x):
+    f(x, 1)
+    return x
+# case: fake of a C++ operator that only the CPU has
+import torch
+@torch.library.register_fake("_C::scaled")
+def _(x, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty((2, 2), dtype=dtype)
+# file: k.cpp
+#include <torch/library.h>
+at::Tensor scaled(const at::Tensor& x, at::ScalarType dtype) { return x.to(dtype); }
+TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) {
+  m.def("scaled(Tensor x, ScalarType dtype) -> Tensor");
+  m.impl("scaled", torch::kCPU, &scaled);
+}
