@@ -84,9 +84,7 @@ def test_two_blocks_in_two_files_of_one_extension_end_the_process(tmp_path: Path
     target = tmp_path / "example.so"
     build = _build(target, *sources)
     assert build.returncode == 0, build.stderr[-2000:]
-    load = (
-        f"import torch\ntry:\n    torch.ops.load_library({str(target)!r})\nexcept Exception:\n    print('caught')"
-    )
+    load = f"import torch\ntry:\n    torch.ops.load_library({str(target)!r})\nexcept Exception:\n    print('caught')"
     run = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, check=False)
     assert run.returncode < 0
     assert "Only a single TORCH_LIBRARY" in run.stderr
