@@ -4,19 +4,23 @@
 
 The mutants are those of `mutation.py`. Of each that is noticed, the findings that the unmutated file does not have are
 given to the fixes. An offered fix has been tried: its file is valid, holds the edge on every path and has no finding
-that was not there before.
+that was not there before. What they make of the file together is analysed here once more: a mutant counts as fixed if
+the result is valid and has no finding that the unmutated file does not have, else as broken.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import random
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from mutation import CODES, mutants, package_root
 
+from kexec_lint.engine.rewriting import apart, applied
 from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.findings import Finding
 from kexec_lint.opencl.fixes import key_of, offers
@@ -27,6 +31,15 @@ from kexec_lint.source import Options, Project, Source
 def sure(source: Source, project: Project, options: Options) -> list[Finding]:
     """Return the findings that are shown by default."""
     return [f for f in scan_python(source, project, options).findings if f.confidence.rank < 2]
+
+
+def valid(text: str) -> bool:
+    """Return whether Python takes a text."""
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def main() -> int:
@@ -61,6 +74,13 @@ def main() -> int:
             fixes = offers(source, project, options, frozenset(new))
             kinds = {fixes[key].applicability if key in fixes else "none" for key in new}
             worst = "none" if "none" in kinds else "unsafe" if "unsafe" in kinds else "safe"
+            if worst != "none":
+                chosen = [f.fix for f in apart(replace(new[key], fix=fix) for key, fix in fixes.items()) if f.fix]
+                fixed = applied(str(file), source.data, chosen)
+                after = Source(str(file), fixed.decode(), fixed)
+                moved = Counter(f.code for f in sure(after, project, options))
+                if not valid(after.text) or moved - Counter(code for code, _, _ in known):
+                    worst = "broken"
             here[worst] += 1
             if arguments.verbose:
                 said = "; ".join(fix.message for fix in fixes.values())
@@ -73,6 +93,7 @@ def main() -> int:
     fixed = total["safe"] + total["unsafe"]
     print(f"fixed {fixed} of {flagged} flagged mutants ({100 * fixed / max(flagged, 1):.0f} %)")
     print(f"  by a safe fix {total['safe']}, by an unsafe one {total['unsafe']}")
+    print(f"  no fix {total['none']}, broken {total['broken']}")
     return 0
 
 

@@ -151,7 +151,8 @@ class Difference:
 @dataclass(frozen=True)
 class Outcome:
     """What was seen. `order`: "later-first", "held", "blocked" (the enqueue call itself waited), "gate-ignored",
-    "refused" (the device cannot do it; `detail` says what).
+    "refused" (the device cannot do it; `detail` says what). `differences` are those of a run in which the order was
+    not kept, or was kept although the earlier command was held back.
     """
 
     order: str

@@ -18,6 +18,8 @@ from kexec_lint.verify.plan import HOST, Difference, MemorySpec, Operand, Outcom
 from kexec_lint.verify.plan import read as read_plan
 
 STATUS = {0: "COMPLETE", 1: "RUNNING", 2: "SUBMITTED", 3: "QUEUED"}
+PATIENCE = 30.0
+"""Seconds for what nothing holds any more."""
 PAUSE = 0.0005
 """Seconds between two looks at an event."""
 
@@ -43,6 +45,7 @@ class _Stage:
         self.maps: dict[int, Any] = {}
         self.seen: dict[int, Any] = {}
         self.shift: dict[int, int] = {}
+        self.reached = 0
         self.memories: list[Any] = []
         for number, spec in enumerate(plan.memories):
             self.memories.append(self._memory(number, spec))
@@ -111,7 +114,7 @@ def play(cl: Any, context: Any, plan: Plan, deadline: float, stand_in: bool = Fa
     stage = _Stage(cl, np, context, plan, stand_in)
     order, detail, earlier, later = _gated(stage, deadline)
     differences: tuple[Difference, ...] = ()
-    if order == "later-first":
+    if order in ("later-first", "held"):
         differences = tuple(
             difference
             for name, got, right in [
@@ -166,7 +169,10 @@ def _gated(stage: _Stage, deadline: float) -> tuple[str, str, str, str]:
     try:
         return _probe(stage, gate, deadline, opened.is_set)
     except Held as held:
-        return "held", str(held), _status(stage, plan.earlier), "not reached"
+        status = _status(stage, plan.earlier)
+        open_gate()
+        _rest(stage)
+        return "held", str(held), status, "not reached"
     finally:
         watchdog.cancel()
         open_gate()
@@ -180,6 +186,7 @@ def _probe(stage: _Stage, gate: Any, deadline: float, opened: Callable[[], bool]
     plan = stage.plan
     for number, step in enumerate(plan.steps):
         held = number > plan.earlier
+        stage.reached = number
         if step.op in HOST:
             if number == plan.later:
                 earlier = _status(stage, plan.earlier)
@@ -208,6 +215,15 @@ def _probe(stage: _Stage, gate: Any, deadline: float, opened: Callable[[], bool]
         if time.monotonic() > end:
             return "held", "it did not start while the gate was closed", earlier, later
         time.sleep(PAUSE)
+
+
+def _rest(stage: _Stage) -> None:
+    """Go on where the host was held, now that the gate is open."""
+    for number, step in enumerate(stage.plan.steps[stage.reached :], stage.reached):
+        if step.op in HOST:
+            _host(stage, step, PATIENCE)
+        else:
+            _enqueue(stage, number, step, None)
 
 
 def _verdict(earlier: str, later: str, opened: bool) -> tuple[str, str, str, str]:
