@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Look into ExecuTorch delegates: fused nodes, what stays on the CPU and why, wrong numbers.
+    """Look into ExecuTorch delegates.
+
+    What they fused, what stays on the CPU and why, whose numbers are wrong.
 
     MODEL is a .pte file, or a source model: module:function, file.py::name, model.pt2 (extra `export`).
     """
@@ -137,7 +139,9 @@ def _left(lowered: Lowered | None, method: str, operators: Sequence[str]) -> lis
 @click.option("--plot", metavar="FILE", help="Draw the error by node as SVG; lowers once for each node.")
 @click.option("--output-format", type=click.Choice(["full", "json"]), default="full", show_default=True)
 def compare(model: str, partitioner: str | None, inputs: str | None, plot: str | None, output_format: str) -> None:
-    """Run a model eager, undelegated and delegated, and find the node that a delegate changes.
+    """Find the node whose numbers a delegate changes.
+
+    Runs the model eager, undelegated and delegated on the same inputs.
 
     Exit codes: 0 the delegates agree, 1 an output is outside its tolerance (EXT206), 2 it could not be run.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -106,7 +106,9 @@ def check(
     output_file: str | None,
     exit_zero: bool,
 ) -> None:
-    """Check programs against a build: what is missing, what is dead weight, what aborts.
+    """Check programs against a build.
+
+    Says what is missing, what is dead weight and what aborts.
 
     Exit codes: 0 clean, 1 findings, 2 the tool could not do its job.
     """
@@ -115,7 +117,7 @@ def check(
     from kexec_lint.findings import Finding
 
     models, extra = _split(_named(paths, sources))
-    release = _release(target_version)
+    release = _release(target_version, runtime)
     found, baseline = _builds([*builds, *extra], backends, libs, runtime, release, dtype_selective, lock)
     exported: list[Lowered] = []
     programs, findings = _programs([path for path in models if not path.endswith(".ptd")], partitioner, exported)
@@ -164,9 +166,15 @@ def _is_build(path: str) -> bool:
     )
 
 
-def _release(version: str | None) -> Release:
+def _release(version: str | None, runtime: str | None = None) -> Release:
+    """Return the release asked for; without one that of the installed runtime if it is the build, else the newest."""
     from kexec_lint.executorch import tables
 
+    if version is None and runtime is not None:
+        from kexec_lint.executorch import wheel
+
+        with suppress(tables.UnknownReleaseError):
+            return tables.load(wheel.version() or tables.NEWEST)
     try:
         return tables.load(version or tables.NEWEST)
     except tables.UnknownReleaseError as error:
@@ -404,7 +412,7 @@ def lock(
     given = [*builds, *extra]
     if not given and not paths and not runtime and not libs:
         raise click.UsageError("name a build with --build, or models")
-    release = _release(target_version)
+    release = _release(target_version, runtime)
     with _as_files(paths if not (given or runtime or libs) else (), exported) as files:
         given = given or ([",".join(files)] if files else [])
         found, _ = _builds(given, backends, libs, runtime, release, dtype_selective)
@@ -428,7 +436,10 @@ def lock(
 @click.option("--target-version", metavar="VERSION", help="Release of executorch on the device. [newest]")
 @click.option("--output-format", type=click.Choice(["full", "json"]), default="full", show_default=True)
 def diff(before: str, after: str, partitioner: str | None, target_version: str | None, output_format: str) -> None:
-    """Show what changed between two models or builds; exits with 1 if anything did."""
+    """Show what changed between two models or builds.
+
+    Exits with 1 if anything did.
+    """
     from kexec_lint.executorch.difference import difference, of_build, of_program, text
 
     release = _release(target_version)
@@ -467,11 +478,15 @@ def size(
     dtype_selective: bool,
     output_format: str,
 ) -> None:
-    """About how many bytes of code each operator costs, and how many are not needed."""
+    """Show about how many bytes each operator costs.
+
+    And how many of them no program needs.
+    """
     from kexec_lint.executorch import size as sizes
+    from kexec_lint.executorch.checks.missing import is_primitive
 
     paths, extra = _split((*models, *sources))
-    release = _release(target_version)
+    release = _release(target_version, runtime)
     programs = _sound(paths, partitioner)
     needed = {operator for program in programs for operator in program.operators}
     found, _ = _builds([*builds, *extra], backends, libs, runtime, release, dtype_selective)
@@ -479,7 +494,8 @@ def size(
         raise click.UsageError("name models, or a build with --build")
     build = found[0] if found else None
     operators = set(build.registered) if build is not None else needed
-    costs = sizes.costs(operators, release, build)
+    # The core library brings its primitive operators along, whoever needs them; nobody knows what each costs.
+    costs = sizes.costs((operator for operator in operators if not is_primitive(operator, release)), release, build)
     unneeded = [cost for cost in costs if programs and cost.operator not in needed]
     if output_format == "json":
         import json

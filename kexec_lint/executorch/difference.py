@@ -42,7 +42,7 @@ def of_program(model: Program, release: tables.Release) -> Side:
 
 
 def of_build(build: Build) -> Side:
-    """Return a build's side: what it registers, primitive operators left out."""
+    """Return a build's side: what it registers, and the primitive operators that come with its core library."""
     operators = {
         operator: frozenset(dtype_name(number) for entry in entries for number in key_dtypes(entry.key))
         for operator, entries in build.registered.items()
@@ -52,6 +52,8 @@ def of_build(build: Build) -> Side:
         if kept:
             operators[operator] = kept
     cost = size.total(size.costs(operators, build.release, build), build.release)
+    for operator in build.prim:
+        operators.setdefault(operator, frozenset())
     return Side(build.name, operators, sorted(build.backends), cost)
 
 
@@ -65,6 +67,8 @@ def difference(before: Side, after: Side) -> dict[str, Any]:
         }
         for operator in sorted(common)
         if before.operators[operator] != after.operators[operator]
+        and before.operators[operator]
+        and after.operators[operator]
     }
     changes: dict[str, Any] = {
         "before": before.name,
@@ -85,7 +89,8 @@ def difference(before: Side, after: Side) -> dict[str, Any]:
         "inputs": {"before": before.inputs, "after": after.inputs},
     }
     changes["same"] = (
-        before.operators == after.operators
+        before.operators.keys() == after.operators.keys()
+        and not dtypes
         and before.backends == after.backends
         and before.arenas == after.arenas
         and before.inputs == after.inputs

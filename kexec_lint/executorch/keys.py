@@ -62,7 +62,7 @@ OPLIST_TYPES = frozenset(
 CODEGEN_TYPES = frozenset(["Byte", "Char", "Short", "Int", "Long", "Float", "Double", "Bool"])
 """Names that a `type_alias` of a functions.yaml may hold (`codegen/model.py`, class ScalarType)."""
 
-FLOAT, HALF, BFLOAT16 = 6, 5, 15
+FLOAT, HALF, BFLOAT16, DOUBLE, BOOL = 6, 5, 15, 7, 11
 REDUCED = (HALF, BFLOAT16)
 
 MAX_NAME = 99

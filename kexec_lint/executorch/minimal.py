@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kexec_lint.executorch import tables
-from kexec_lint.executorch.checks.dtypes import compute_type
+from kexec_lint.executorch.checks.dtypes import Why, asked
 from kexec_lint.executorch.checks.missing import is_primitive
 from kexec_lint.executorch.keys import dtype_name, namespace
-from kexec_lint.executorch.program import Program
+from kexec_lint.executorch.program import Call, Program
 
 FORMS = ("yaml", "root-ops", "ops-dict", "cmake")
 
@@ -38,13 +38,12 @@ def needed(models: Sequence[Program], release: tables.Release) -> list[Needed]:
         keys = {key for model in models for key in model.kernel_keys.get(operator, ())}
         calls = [call for model in models for call in model.calls if call.operator == operator]
         reason = ", ".join(sorted(set(users)))
-        if operator in release.float_compute:
-            for call in calls:
-                dtype = compute_type(call)
-                own = {entry for entry, _, _ in call.tensors}
-                if dtype is not None and dtype not in own:
-                    keys.add(f"v1/{dtype};")
-                    reason += f"; {dtype_name(dtype)}: it computes {dtype_name(min(own))} in {dtype_name(dtype)}"
+        if operator in release.dtype_checked:
+            for call in sorted(calls):
+                for dtype, why in sorted(asked(call, release).items()):
+                    if why is not Why.TENSOR:
+                        keys.add(f"v1/{dtype};")
+                        reason += f"; {dtype_name(dtype)}: {_reason(call, dtype, why)}"
         checked = release.dtype_checked.get(operator)
         if checked is not None and checked != operator.removeprefix("aten::"):
             also.setdefault(checked if "::" in checked else f"aten::{checked}", set()).update(keys)
@@ -65,6 +64,12 @@ def needed(models: Sequence[Program], release: tables.Release) -> list[Needed]:
         if operator not in names:
             found.append(Needed(operator, tuple(sorted(keys)), "name under which another kernel checks", None, False))
     return sorted(found, key=lambda entry: entry.operator)
+
+
+def _reason(call: Call, dtype: int, why: Why) -> str:
+    if why is Why.NUMBER:
+        return "it reads a number so"
+    return f"it computes {dtype_name(min(entry for entry, _, _ in call.tensors))} in {dtype_name(dtype)}"
 
 
 def emit(form: str, models: Sequence[Program], release: tables.Release) -> str:

@@ -23,7 +23,8 @@ PROGRAM_ID, BUNDLE_ID, DATA_ID = b"ET12", b"BP08", b"FT01"
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
 
 # Tags of the unions KernelTypes and InstructionArguments.
-_BOOL, _TENSOR, _TENSOR_LIST, _OPTIONAL_TENSOR_LIST = 3, 5, 10, 11
+_INT, _BOOL, _DOUBLE, _TENSOR, _TENSOR_LIST, _OPTIONAL_TENSOR_LIST = 2, 3, 4, 5, 10, 11
+_NUMBERS = {_INT: 4, _BOOL: 11, _DOUBLE: 7}  # Long, Bool, Double: the scalar types of plain numbers
 _KERNEL_CALL, _DELEGATE_CALL, _MOVE_CALL, _JUMP_CALL, _FREE_CALL = range(1, 6)
 _VALUE_NAMES = [
     "None",
@@ -54,12 +55,14 @@ class Tensor(NamedTuple):
 class Call(NamedTuple):
     """A kernel call: `tensors` are (scalar type, dimension order, whether it stands for a list of tensors).
 
-    `flags` are the boolean arguments as (position, value).
+    `flags` are the boolean arguments as (position, value), `numbers` the plain numbers, those among them, as
+    (position, scalar type).
     """
 
     operator: str
     tensors: tuple[tuple[int, tuple[int, ...], bool], ...]
     flags: tuple[tuple[int, bool], ...] = ()
+    numbers: tuple[tuple[int, int], ...] = ()
 
     @property
     def key(self) -> str:
@@ -273,15 +276,18 @@ class _Reader:
                 steps.append(operators[index])
                 parts: list[tuple[int, tuple[int, ...], bool]] = []
                 flags: list[tuple[int, bool]] = []
+                numbers: list[tuple[int, int]] = []
                 for position, argument in enumerate(call.numbers(1, "i")):
                     if not 0 <= argument < len(values):
                         raise FormatError(f"{operators[index]} takes value {argument} of {len(values)}")
                     found = self.argument(kinds, values, argument, tensor)
                     if found is not None:
                         parts.append((found[0].dtype, found[0].dim_order, found[1]))
-                    elif kinds[argument] == _BOOL:
+                    elif kinds[argument] in _NUMBERS:
+                        numbers.append((position, _NUMBERS[kinds[argument]]))
+                    if kinds[argument] == _BOOL:
                         flags.append((position, bool(_needed(values[argument].table(1), "a bool").scalar(0, "B"))))
-                calls.add(Call(operators[index], tuple(parts), tuple(flags)))
+                calls.add(Call(operators[index], tuple(parts), tuple(flags), tuple(numbers)))
         external = []
         for index, kind in enumerate(kinds):
             if kind == _TENSOR and (fqn := tensor(index).external) is not None:

@@ -36,7 +36,13 @@ def costs(operators: Iterable[str], release: tables.Release, build: Build | None
         file = release.kernel_files.get(operator)
         shared = file if file is not None and files.count(file) > 1 else None
         if operator in exact:
-            found.append(Cost(operator, exact[operator], True, None))
+            # A map gives every operator of an object the object's bytes; where it names no objects, each its own.
+            same = shared is not None and all(
+                exact.get(other) == exact[operator]
+                for other, source in zip(listed, files, strict=True)
+                if source == file and other in exact
+            )
+            found.append(Cost(operator, exact[operator], True, shared if same else None))
         else:
             less = bool(build and build.dtype_selective and operator in release.dtype_checked)
             found.append(Cost(operator, measured.get(operator), False, shared, less))
@@ -59,7 +65,7 @@ def total(entries: Iterable[Cost], release: tables.Release) -> int:
     for cost in entries:
         if cost.bytes is None:
             continue
-        name = cost.operator if cost.exact else release.kernel_files.get(cost.operator, cost.operator)
+        name = release.kernel_files.get(cost.operator, cost.operator) if cost.shared else cost.operator
         objects[name] = max(objects.get(name, 0), cost.bytes)
     return sum(objects.values())
 
@@ -76,10 +82,11 @@ def table(entries: list[Cost], unneeded: set[str], release: tables.Release) -> s
         lines.append(
             f"{cost.operator:<{width}}  {mark if cost.bytes else '':>1} {amount:>10}  {', '.join(notes)}".rstrip()
         )
-    lines.append(f"{'together':<{width}}  ≈ {total(entries, release):>10,}  bytes of kernels")
+    about = "≈" if any(not cost.exact for cost in entries) else " "
+    lines.append(f"{'together':<{width}}  {about} {total(entries, release):>10,}  bytes of kernels")
     if unneeded:
         waste = total([cost for cost in entries if cost.operator in unneeded], release)
-        lines.append(f"{'not needed':<{width}}  ≈ {waste:>10,}  bytes, of {len(unneeded)} operators")
+        lines.append(f"{'not needed':<{width}}  {about} {waste:>10,}  bytes, of {len(unneeded)} operators")
     if any(not cost.exact for cost in entries):
         lines.append(f"measured: {MEASURED}")
     return "\n".join(lines) + "\n"

@@ -19,6 +19,16 @@ print(json.dumps([runtime._get_operator_names(), runtime._get_registered_backend
 """
 
 
+def version() -> str | None:
+    """Return the version of the installed executorch, None without one."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("executorch")
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def read(release: tables.Release | None = None) -> tuple[Part, str | None]:
     """Return what the runtime of the installed wheel registers, and a note where the facts had to answer for it.
 
@@ -26,26 +36,25 @@ def read(release: tables.Release | None = None) -> tuple[Part, str | None]:
     the installed release answers. Raises RegistrationError where executorch is not installed and no release is
     given.
     """
-    from importlib import metadata
-
-    try:
-        version = metadata.version("executorch")
-    except metadata.PackageNotFoundError:
+    installed = version()
+    if installed is None:
         if release is None:
             raise RegistrationError(
                 "--runtime wheel: executorch is not installed; name a release with --target-version"
-            ) from None
+            )
         return _part(release), f"executorch is not installed: judged by the facts of {release.version}"
     done = subprocess.run(
         [sys.executable, "-c", _QUESTION], capture_output=True, check=False, encoding="utf-8", timeout=120
     )
     if done.returncode == 0:
         operators, backends = json.loads(done.stdout.strip().splitlines()[-1])
-        part = Part(f"executorch {version} (installed)", Kind.REGISTERED, place("executorch"), exact=True)
+        part = Part(f"executorch {installed} (installed)", Kind.REGISTERED, place("executorch"), exact=True)
         _fill(part, operators, backends)
         return part, None
-    known = tables.load(version)
-    return _part(known), f"the runtime of executorch {version} does not import: judged by the facts of {known.version}"
+    known = tables.load(installed)
+    return _part(
+        known
+    ), f"the runtime of executorch {installed} does not import: judged by the facts of {known.version}"
 
 
 def _part(release: tables.Release) -> Part:

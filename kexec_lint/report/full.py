@@ -94,13 +94,11 @@ class _Painter:
     def snippet(self, marks: Sequence[Mark], gutter: int) -> Iterator[str]:
         """Yield the rows that the marks span, each followed by its underlines; a gap is three dots."""
         bar = f"{' ' * gutter} {self.style.frame('|')}"
-        rows = sorted({row for mark in marks for row in mark.rows()})
+        found = {row: self.texts.line(marks[0].at, row) for mark in marks for row in mark.rows()}
+        lines = {row: line for row, line in sorted(found.items()) if line is not None}
         yield bar
         last = None
-        for row in rows:
-            line = self.texts.line(marks[0].at, row)
-            if line is None:
-                continue
+        for row, line in lines.items():
             if last is not None and row == last + 2:
                 between = self.texts.line(marks[0].at, last + 1)
                 yield self.source_row(last + 1, self.crop(_expand(between or ""), 0)[0], gutter)
@@ -121,7 +119,8 @@ class _Painter:
                 yield f"{bar} {' ' * begin}{paint(sign)}{' ' + paint(label) if label and fits else ''}"
                 if label and not fits:
                     yield from (f"{bar} {' ' * begin}{paint(part)}" for part in self.wrap(label, gutter + 3 + begin))
-        yield bar
+        if lines:
+            yield bar
 
     def source_row(self, row: int, text: str, gutter: int) -> str:
         """Return one row of source behind its number."""

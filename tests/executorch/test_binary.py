@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kexec_lint.executorch import tables
+from kexec_lint.executorch import loading, size, tables
 from kexec_lint.executorch.build import assemble
 from kexec_lint.executorch.checks import registry
 from kexec_lint.executorch.readers import detect
 
 RELEASE = tables.load("1.4.1")
-KERNEL = """
-struct Tensor {{ int size; }};
-struct KernelRuntimeContext {{ int error; }};
+TYPES = """
+struct Tensor { int size; };
+struct KernelRuntimeContext { int error; };
+"""
+FUNCTION = """
 namespace torch {{ namespace executor {{ namespace native {{
 Tensor& {name}(KernelRuntimeContext& context, const Tensor& in, Tensor& out) {{
   for (int i = 0; i < in.size; ++i) out.size += in.size * i + context.error;
@@ -24,17 +26,30 @@ Tensor& {name}(KernelRuntimeContext& context, const Tensor& in, Tensor& out) {{
 }}
 }}}}}}
 """
+KERNELS = {
+    "op_add": ["add_out"],
+    "op_relu": ["relu_out"],
+    "op_mul": ["mul_out"],
+    "op_softmax": ["softmax_out"],
+    "op_ne": ["ne_tensor_out", "ne_scalar_out"],
+}
 REGISTRATION = """
 struct Tensor;
 struct KernelRuntimeContext;
 namespace torch { namespace executor { namespace native {
 Tensor& add_out(KernelRuntimeContext&, const Tensor&, Tensor&);
 Tensor& relu_out(KernelRuntimeContext&, const Tensor&, Tensor&);
+Tensor& softmax_out(KernelRuntimeContext&, const Tensor&, Tensor&);
+Tensor& ne_tensor_out(KernelRuntimeContext&, const Tensor&, Tensor&);
+Tensor& ne_scalar_out(KernelRuntimeContext&, const Tensor&, Tensor&);
 }}}
 using Function = Tensor& (*)(KernelRuntimeContext&, const Tensor&, Tensor&);
 extern void register_kernel(const char*, Function);
 static int registered = (register_kernel("aten::add.out", torch::executor::native::add_out),
-                         register_kernel("aten::relu.out", torch::executor::native::relu_out), 2);
+                         register_kernel("aten::relu.out", torch::executor::native::relu_out),
+                         register_kernel("aten::_softmax.out", torch::executor::native::softmax_out),
+                         register_kernel("aten::ne.Tensor_out", torch::executor::native::ne_tensor_out),
+                         register_kernel("aten::ne.Scalar_out", torch::executor::native::ne_scalar_out), 5);
 """
 MAIN = """
 #include <cstdio>
@@ -67,9 +82,7 @@ def run(*command: str, cwd: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("link")
     sources = {
-        "op_add": KERNEL.format(name="add_out"),
-        "op_relu": KERNEL.format(name="relu_out"),
-        "op_mul": KERNEL.format(name="mul_out"),
+        **{file: TYPES + "".join(FUNCTION.format(name=name) for name in names) for file, names in KERNELS.items()},
         "RegisterCodegenUnboxedKernelsEverything": REGISTRATION,
         "main": MAIN,
         "uses": USES,
@@ -78,7 +91,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.cpp").write_text(text)
         flags = ("-O1", "-fno-inline", "-ffunction-sections")
         run("g++", *flags, "-c", f"{name}.cpp", "-o", f"{name}.cpp.o", cwd=folder)
-    objects = ["op_add.cpp.o", "op_relu.cpp.o", "op_mul.cpp.o", "RegisterCodegenUnboxedKernelsEverything.cpp.o"]
+    objects = [f"{name}.cpp.o" for name in sources if name not in ("main", "uses")]
     run("ar", "rcs", "libops.a", *objects, cwd=folder)
     gc = "-Wl,--gc-sections"
     whole = ("-Wl,--whole-archive", "libops.a", "-Wl,--no-whole-archive")
@@ -91,8 +104,12 @@ def operators(path: Path) -> set[str]:
     return {entry.operator for part in detect.read(str(path), RELEASE) for entry in part.registered}
 
 
+REGISTERED = {"aten::add.out", "aten::relu.out", "aten::_softmax.out", "aten::ne.Tensor_out", "aten::ne.Scalar_out"}
+"""Not cortex_m::softmax.out, whose function has the same name in another namespace."""
+
+
 def test_map_of_a_whole_archive(built: Path) -> None:
-    assert operators(built / "whole.map") == {"aten::add.out", "aten::relu.out"}
+    assert operators(built / "whole.map") == REGISTERED
 
 
 def test_map_gives_exact_bytes(built: Path) -> None:
@@ -104,6 +121,29 @@ def test_map_gives_exact_bytes(built: Path) -> None:
     assert abs(sizes["aten::add.out"] - real) <= 16
 
 
+def test_operators_of_one_object_count_once(built: Path) -> None:
+    [build] = loading.load_builds([str(built / "whole.map")], RELEASE)
+    costs = {cost.operator: cost for cost in size.costs(build.registered, RELEASE, build)}
+    alone, both = costs["aten::add.out"], costs["aten::ne.Tensor_out"]
+    assert costs["aten::ne.Scalar_out"].bytes == both.bytes
+    assert both.shared == "op_ne"
+    assert alone.shared is None
+    assert alone.bytes is not None
+    assert both.bytes is not None
+    assert both.bytes > alone.bytes
+    assert size.total([alone, both, costs["aten::ne.Scalar_out"]], RELEASE) == alone.bytes + both.bytes
+    assert "≈" not in size.table(list(costs.values()), set(), RELEASE)
+
+
+def test_map_that_begins_with_a_long_list_of_archive_members(built: Path) -> None:
+    text = (built / "whole.map").read_text()
+    assert text.startswith("Archive member included")
+    head, rest = text.split("\n", 1)
+    long = head + "\n" + "libops.a(op_add.cpp.o)\n                              (--whole-archive)\n" * 500 + rest
+    (built / "long.map").write_text(long)
+    assert operators(built / "long.map") == REGISTERED
+
+
 def test_map_without_registration_is_stripped(built: Path) -> None:
     parts = detect.read(str(built / "plain.map"), RELEASE)
     assert operators(built / "plain.map") == set()
@@ -113,5 +153,5 @@ def test_map_without_registration_is_stripped(built: Path) -> None:
 
 
 def test_names_in_an_executable(built: Path) -> None:
-    assert operators(built / "whole") == {"aten::add.out", "aten::relu.out"}
+    assert operators(built / "whole") == REGISTERED
     assert operators(built / "plain") == set()

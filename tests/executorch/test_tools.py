@@ -14,11 +14,12 @@ from kexec_lint.cli.opset import command
 from kexec_lint.engine.check import check
 from kexec_lint.engine.request import Request
 from kexec_lint.executorch import program, tables
-from kexec_lint.executorch.checks.dtypes import compute_type, promote
+from kexec_lint.executorch.checks.dtypes import asked, compute_type, promote
 from kexec_lint.executorch.flatbuffer import FormatError
 from kexec_lint.executorch.program import Call
 
 DATA = Path(__file__).parent / "data"
+RECORDED = Path(__file__).parent / "recorded"
 
 
 @pytest.fixture(autouse=True)
@@ -163,6 +164,28 @@ def test_older_release_lacks_a_kernel() -> None:
     assert {code for code, _ in old} == {"EXT101", "EXT102"}
 
 
+def test_primitive_operators_are_no_difference_between_a_lock_and_a_selection() -> None:
+    opset("lock", "mlp_portable.pte", "--build", "mlp_portable.yaml", "-o", "ops.lock")
+    assert opset("diff", "ops.lock", "mlp_portable.yaml").exit_code == 0
+    changed = opset("diff", "ops.lock", "cnn_xnnpack.yaml").stdout
+    assert "- aten::relu.out\n" in changed
+    assert "executorch_prim" not in changed
+
+
+def test_size_of_a_binary_leaves_out_primitive_operators() -> None:
+    Path("all.cpp").write_text(
+        'EXECUTORCH_LIBRARY(aten, "relu.out", relu_out);\nEXECUTORCH_LIBRARY(executorch_prim, "add.Scalar", add);\n'
+    )
+    shown = opset("size", "mlp_portable.pte", "--build", "all.cpp").stdout
+    assert "aten::relu.out" in shown
+    assert "executorch_prim" not in shown
+
+
+def test_no_source_is_shown_of_a_binary_file() -> None:
+    shown = opset("check", "truncated.pte", "--build", "mlp_portable.yaml").stdout
+    assert " --> truncated.pte:1:1\n  |\n  = help:" in shown
+
+
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [(6, 6, 6), (5, 6, 6), (5, 15, 6), (5, 3, 5), (0, 1, 2), (11, 4, 4), (0, 3, 3), (12, 6, None)],
@@ -172,13 +195,43 @@ def test_promotion(left: int, right: int, expected: int | None) -> None:
 
 
 def test_compute_type_of_mixed_inputs() -> None:
-    def call(*dtypes: int, operator: str = "aten::add.out") -> Call:
-        return Call(operator, tuple((dtype, (0,), False) for dtype in dtypes))
+    def call(*dtypes: int, operator: str = "aten::add.out", numbers: tuple[tuple[int, int], ...] = ()) -> Call:
+        return Call(operator, tuple((dtype, (0,), False) for dtype in dtypes), numbers=numbers)
 
-    assert compute_type(call(5, 5, 5, 5)) == 6
-    assert compute_type(call(3, 5, 5, 5)) == 6
-    assert compute_type(call(3, 3, 3, 3)) == 3
-    assert compute_type(call(11, 5, 5, 5, 5, operator="aten::where.self_out")) == 6
+    release = tables.load("1.4.1")
+    for expected, made in [
+        (6, call(5, 5, 5, 5)),
+        (6, call(3, 5, 5, 5)),
+        (3, call(3, 3, 3, 3)),
+        (6, call(11, 5, 5, 5, 5, operator="aten::where.self_out")),
+        (6, call(5, 7, 11, 11, operator="aten::eq.Tensor_out")),
+        (6, call(3, 11, 11, operator="aten::eq.Scalar_out", numbers=((1, 7),))),
+        (3, call(3, 11, 11, operator="aten::eq.Scalar_out", numbers=((1, 4),))),
+        (4, call(11, 11, 11, operator="aten::eq.Scalar_out", numbers=((1, 4),))),
+        (7, call(3, 3, 3, operator="aten::pow.Tensor_Scalar_out", numbers=((1, 4),))),
+        (6, call(5, 5, 5, operator="aten::pow.Tensor_Scalar_out", numbers=((1, 7),))),
+        (6, call(0, 1, 6, 6, operator="aten::atan2.out")),
+        (None, call(5, 5, 5, operator="aten::relu.out")),
+    ]:
+        assert compute_type(made, release) == expected, made
+
+
+def test_types_asked_for_are_those_that_the_kernels_asked_for() -> None:
+    """Calls recorded as the kernels of 1.4.1 ran them: operator, key, numbers, flags, the types they asked for."""
+    rows = json.loads((RECORDED / "asked_dtypes.json").read_text())
+    assert len(rows) > 500
+    release = tables.load("1.4.1")
+    wrong = []
+    for operator, key, numbers, flags, expected in rows:
+        parts = [part.split(";") for part in key.removeprefix("v1").removeprefix("/").split("|") if part]
+        tensors = tuple(
+            (int(dtype), tuple(map(int, order.split(","))) if order else (), False) for dtype, order in parts
+        )
+        call = Call(operator, tensors, tuple(map(tuple, flags)), tuple(map(tuple, numbers)))
+        found = sorted(asked(call, release)) if operator in release.dtype_checked else []
+        if found != expected:
+            wrong.append((operator, key, numbers, flags, expected, found))
+    assert wrong == []
 
 
 def test_mutated_programs_are_refused_or_read(tmp_path: Path) -> None:

@@ -11,13 +11,18 @@ from kexec_lint.executorch.export.comparison import Comparison, Step
 
 _LEFT, _TOP, _HEIGHT, _WIDTH = 80, 48, 260, 22
 _FLOOR = 1e-12
+_LETTER, _TITLE_LETTER = 6.5, 8.5  # about the mean width of a letter of the two sizes
+_LABEL = 48  # letters of a node's name; the tooltip has all of it
 
 
 def svg(title: str, compared: Sequence[Comparison]) -> str:
     """Return a picture with a panel for each method; the scale of the error is logarithmic."""
     panels = [one for one in compared if one.steps]
-    rows = _HEIGHT + 190
-    width = _LEFT + max([_WIDTH * len(one.steps) for one in panels] or [0]) + 300
+    slanted = max([len(_label(step)) for one in panels for step in one.steps] or [0]) * _LETTER * math.sqrt(0.5)
+    rows = math.ceil(_TOP + _HEIGHT + 30 + slanted)
+    right = max([_WIDTH * len(one.steps) + max(slanted, 120) for one in panels] or [0])
+    heads = max([max(len(_head(title, one)) * _TITLE_LETTER, len(_what(one)) * _LETTER) for one in panels] or [0])
+    width = math.ceil(_LEFT + max(right, heads) + 20)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{rows * max(len(panels), 1)}" '
         'font-family="sans-serif" font-size="11">',
@@ -43,9 +48,10 @@ def _panel(title: str, one: Comparison) -> list[str]:
         return _TOP + _HEIGHT * (1 - share)
 
     right = _LEFT + _WIDTH * len(one.steps)
-    parts = [f'<text x="{_LEFT}" y="18" font-size="14">{escape(title)}, method {escape(one.method)}</text>']
-    parts.append(f'<text x="{_LEFT}" y="34" fill="#555">largest absolute error with all nodes up to this one on '
-                 f"{escape(', '.join(one.backends))}</text>")  # fmt: skip
+    parts = [
+        f'<text x="{_LEFT}" y="18" font-size="14">{escape(_head(title, one))}</text>',
+        f'<text x="{_LEFT}" y="34" fill="#555">{escape(_what(one))}</text>',
+    ]
     for exponent in range(math.ceil(low), high + 1):
         line = y(10.0**exponent)
         parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{line:.1f}" y2="{line:.1f}" stroke="#ddd"/>')
@@ -60,11 +66,27 @@ def _panel(title: str, one: Comparison) -> list[str]:
     return parts
 
 
+def _head(title: str, one: Comparison) -> str:
+    return f"{title}, method {one.method}"
+
+
+def _what(one: Comparison) -> str:
+    return f"largest absolute error with all nodes up to this one on {', '.join(one.backends)}"
+
+
+def _name(step: Step) -> str:
+    return f"{step.node.name} ({step.node.attributes})" if step.node.attributes else step.node.name
+
+
+def _label(step: Step) -> str:
+    name = _name(step)
+    return name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
+
+
 def _bar(step: Step, x: float, y: object) -> list[str]:
     assert callable(y)
     base = _TOP + _HEIGHT
-    name = f"{step.node.name} ({step.node.attributes})" if step.node.attributes else step.node.name
-    label = f'<text transform="translate({x + 6},{base + 10}) rotate(45)">{escape(name[:40])}</text>'
+    label = f'<text transform="translate({x + 6},{base + 10}) rotate(45)">{escape(_label(step))}</text>'
     if step.worst is None:
         return [
             label,
@@ -75,5 +97,5 @@ def _bar(step: Step, x: float, y: object) -> list[str]:
     return [
         label,
         f'<rect x="{x + 3}" y="{top:.1f}" width="{_WIDTH - 6}" height="{max(base - top, 1):.1f}" fill="{colour}">'
-        f"<title>{escape(name)}: {step.worst.absolute:.3g} (output {step.worst.output})</title></rect>",
+        f"<title>{escape(_name(step))}: {step.worst.absolute:.3g} (output {step.worst.output})</title></rect>",
     ]

@@ -86,7 +86,9 @@ class Release:
     wheel_operators: frozenset[str]
     wheel_backends: frozenset[str]
     dtype_checked: dict[str, str]
-    float_compute: frozenset[str]
+    dtype_compute: dict[str, str]
+    dtype_promoted: dict[str, list[int]]
+    dtype_values: dict[str, list[int]]
     options: frozenset[str]
     kernel_functions: dict[str, str]
     kernel_files: dict[str, str]
@@ -128,7 +130,9 @@ def load(version: str = NEWEST) -> Release:
         frozenset(table["wheel"]["operators"]),
         frozenset(table["wheel"]["backends"]),
         table["dtype_checked"],
-        frozenset(table["float_compute"]),
+        table["dtype_compute"],
+        table["dtype_promoted"],
+        table["dtype_values"],
         frozenset(table["options"]),
         table["kernel_functions"],
         table["kernel_files"],

@@ -5,8 +5,9 @@ REPOSITORY is a clone of pytorch/executorch with its tags, FOLDER holds the Linu
 
 operators by library, as the release's YAML files and generated sources register them; the operators and backends
 that the wheel's runtime registers, read from its shared libraries; which portable operators check the selected
-dtypes (`selective_build.h` seen before the switch macros) and which compute Half and BFloat16 in Float
-(`get_compute_type`); every CMake option that its build files declare or read.
+dtypes (`selective_build.h` seen before the switch macros), in which type they compute (`get_compute_type`) and
+which of their numbers count; every CMake option that its build files declare or read. Without --wheels what is known
+of the wheels stays as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import re
 import subprocess
 import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -141,38 +143,110 @@ def preprocess(tree: Tree, name: str) -> tuple[list[str], bool]:
     return opened, active
 
 
-def kernel_facts(tree: Tree) -> tuple[dict[str, str], list[str], dict[str, str]]:
-    """Return which operators check the selected dtypes, which compute in Float, and the source file of each
-    kernel.
+@dataclass
+class KernelFacts:
+    """What the sources of a release's portable kernels say, by operator."""
 
-    The first is by the name they check: the literal that the kernel passes to its switch, which is not always its
-    own: rand.out of 1.4.1 asks for randn.out. The second are those that compute Half and BFloat16 in Float.
-    """
+    checked: dict[str, str] = field(default_factory=dict)
+    """The name under which the kernel asks for a type: a literal, not always its own (rand.out of 1.4.1 asks for
+    randn.out)."""
+    compute: dict[str, str] = field(default_factory=dict)
+    """How the type it computes in follows from the promoted type of its inputs, Float for Half and BFloat16:
+    `common`; `float`: Float for whole numbers too; `double`: Double for all but Float; `mixed`: Float where two types
+    promote to a floating one."""
+    promoted: dict[str, list[int]] = field(default_factory=dict)
+    """The positions of the numbers that take part in the promotion."""
+    values: dict[str, list[int]] = field(default_factory=dict)
+    """The positions of the numbers whose own type (Bool, Long, Double) it asks for."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The source file."""
+
+
+def kernel_facts(tree: Tree) -> KernelFacts:
+    """Read the sources of the portable kernels."""
     kernels = {
         scoped(entry): kernel["kernel_name"].split("::")[-1]
         for entry in yaml.safe_load(tree.read("kernels/portable/functions.yaml"))
         for kernel in entry["kernels"]
     }
-    checked: dict[str, str] = {}
-    computed: set[str] = set()
-    files: dict[str, str] = {}
+    facts = KernelFacts()
     for path in tree.names:
         if not re.fullmatch(r"kernels/portable/cpu/op_\w+\.cpp", path):
             continue
         text = tree.read(path)
         opened, active = preprocess(tree, path)
-        here = [operator for operator, kernel in kernels.items() if re.search(rf"\b{kernel}\(\s*Kernel", text)]
-        files.update(dict.fromkeys(here, path.rsplit("/", 1)[1].removesuffix(".cpp")))
+        here = {operator: name for operator, name in kernels.items() if re.search(rf"\b{name}\(\s*Kernel", text)}
+        facts.files.update(dict.fromkeys(here, path.rsplit("/", 1)[1].removesuffix(".cpp")))
         named = set(re.findall(r'"([\w:]+\.\w+)"', text))
         patterns = [header for header in opened if "/pattern/" in header]
         if active and ("ET_SWITCH" in text or "elementwise_fn" in text or patterns):
             for operator in here:
                 own = operator.removeprefix("aten::")
                 if own in named or len(named) == 1:
-                    checked[operator] = own if own in named else next(iter(named))
-        if any("get_compute_type(" in tree.read(source) for source in (path, *patterns)):
-            computed.update(here)
-    return dict(sorted(checked.items())), sorted(computed), dict(sorted(files.items()))
+                    facts.checked[operator] = own if own in named else next(iter(named))
+        functions = {name: body for source in (path, *patterns) for name, body in bodies(tree.read(source)).items()}
+        for operator, name in here.items():
+            computation(facts, operator, name, functions)
+    return facts
+
+
+def bodies(text: str) -> dict[str, str]:
+    """Return the text of each function that takes a context, its parameters first."""
+    starts = list(re.finditer(r"\b(\w+)(?=\(\s*(?:\[\[maybe_unused\]\]\s*)?(?:Kernel)?RuntimeContext&\s*\w)", text))
+    ends = [*[match.start() for match in starts[1:]], len(text)]
+    found: dict[str, str] = {}
+    for match, end in zip(starts, ends, strict=False):
+        found[match[1]] = found.get(match[1], "") + text[match.end() : end]
+    return found
+
+
+def computation(facts: KernelFacts, operator: str, name: str, functions: dict[str, str]) -> None:
+    """Fill in how a kernel comes by the types that it asks for: itself, or the functions to which it leaves that."""
+    called: dict[str, str] = {}
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        called[current] = functions.get(current, "")
+        if "ET_SWITCH" not in called[current]:
+            waiting += [other for other in functions if other not in called and f"{other}<" in called[current]]
+    promoted, values = set(), set()
+    for body in called.values():
+        inside, rest = parenthesised(body)
+        order = [parameter.split("=")[0].split()[-1].lstrip("&*") for parameter in inside.split(",")][1:]
+        position = {parameter: index for index, parameter in enumerate(order)}
+        promoted |= {
+            position[number]
+            for number in re.findall(r"promote_type_with_scalar\(\s*[\w.()]+,\s*(\w+)", rest)
+            if number in position
+        }
+        for variable, number in re.findall(r"(\w+)\s*=\s*(?:utils::)?get_scalar_dtype\(\s*(\w+)", rest):
+            if number in position and re.search(rf"ET_SWITCH_\w+\(\s*(?:[A-Z]\w+,\s*)*{variable}\b", rest):
+                values.add(position[number])
+    text = "".join(called.values())
+    if promoted:
+        facts.promoted[operator] = sorted(promoted)
+    if values:
+        facts.values[operator] = sorted(values)
+    if "utils::get_compute_type(" not in text:
+        return
+    if re.search(r"compute_type != ScalarType::Float\) \{\s*compute_type = ScalarType::Double", text):
+        facts.compute[operator] = "double"
+    elif re.search(r"scalar_type\(\) != \w+\.scalar_type\(\)\) \{\s*common_type = ScalarType::Float", text):
+        facts.compute[operator] = "mixed"
+    elif re.search(r"\bget_common_type\(|isFloatingType\([^?;]*\?[^:;]*: ScalarType::Float", text):
+        facts.compute[operator] = "float"
+    else:
+        facts.compute[operator] = "common"
+
+
+def parenthesised(text: str) -> tuple[str, str]:
+    """Return what the parentheses at the start of the text hold, and what follows."""
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:index], text[index + 1 :]
+    return "", text
 
 
 def options(tree: Tree) -> list[str]:
@@ -207,31 +281,37 @@ def main() -> None:
     """Write the table of every release of RELEASES."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--git", type=Path, required=True)
-    parser.add_argument("--wheels", type=Path, required=True)
+    parser.add_argument("--wheels", type=Path)
     arguments = parser.parse_args()
     for version, commit in RELEASES.items():
+        path = Path(__file__).with_name(f"{version}.json")
         tree = Tree(arguments.git, commit)
         libraries = {library: yaml_operators(tree, name) for library, name in LIBRARIES.items()}
         libraries["custom_ops"] = llm_operators(tree)
         prim = prim_operators(tree)
-        checked, computed, files = kernel_facts(tree)
+        facts = kernel_facts(tree)
         known = {*libraries["portable_ops_lib"], *libraries["optimized_ops_lib"], *prim}
-        registered, backends = wheel_registers(arguments.wheels, version, known)
+        if arguments.wheels is None:
+            wheel = json.loads(path.read_text(encoding="utf-8"))["wheel"]
+        else:
+            registered, backends = wheel_registers(arguments.wheels, version, known)
+            wheel = {"operators": registered, "backends": backends}
         table = {
             "release": version,
             "commit": commit,
             "libraries": libraries,
             "prim": prim,
             "kernel_functions": kernel_functions(tree),
-            "wheel": {"operators": registered, "backends": backends},
-            "dtype_checked": checked,
-            "float_compute": computed,
-            "kernel_files": files,
+            "wheel": wheel,
+            "dtype_checked": dict(sorted(facts.checked.items())),
+            "dtype_compute": dict(sorted(facts.compute.items())),
+            "dtype_promoted": dict(sorted(facts.promoted.items())),
+            "dtype_values": dict(sorted(facts.values.items())),
+            "kernel_files": dict(sorted(facts.files.items())),
             "options": options(tree),
         }
-        path = Path(__file__).with_name(f"{version}.json")
         path.write_text(json.dumps(table, indent=0) + "\n", encoding="utf-8")
-        print(version, len(registered), "operators in the wheel,", len(checked), "check dtypes")
+        print(version, len(wheel["operators"]), "operators in the wheel,", len(facts.checked), "check dtypes")
 
 
 if __name__ == "__main__":
