@@ -16,7 +16,7 @@ def diagnose(
 
     `ending` is how the process ended and `command` its command line, where both are known.
     """
-    from kexec_lint.diagnose import chain, clean, matcher, place, steps, unknown
+    from kexec_lint.diagnose import chain, clean, matcher, place, steps, unknown, worded
 
     lines = clean.clean(text)
     hits = matcher.find(knowledge, lines)
@@ -26,8 +26,8 @@ def diagnose(
         matched = {lines[hit.index].number for hit in hits}
         failed = [line for line in unknown.failures(lines) if line.number not in matched]
         if failed or (ending is not None and ending.bad):
-            by_place = place.placed(knowledge, lines) if failed else None
-            first = by_place or unknown.unknown(knowledge, lines, failed, ending)
+            judged = (place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)) if failed else None
+            first = judged or unknown.unknown(knowledge, lines, failed, ending)
             found = [first, *(_demoted(d) for d in found)]
     names = steps.named(lines) if found else steps.Named((), None)
     return [steps.fill(diagnosis, lines, names, command) for diagnosis in found]

@@ -30,6 +30,8 @@ _PREFIX = re.compile(
     | \[\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d[^\]\n]{0,20}\]:?\ ?
     | \[\ {0,8}\d{1,9}\.\d{3,9}\]\ ?                                     # dmesg
     | [\w.\-]{1,40}\ {1,30}\|\                                           # docker compose
+    | (?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\ \d\d-\d\d\ \d\d:\d\d:\d\d\ \[?\w{1,60}\.py:\d+\]\ ? # vLLM's logger
+      (?=\ {2}|File\ "|Traceback|[\w.]{0,80}(?:Error|Exception)\b)
     | !!\ |>\ (?=File\ ")
     )""",
     re.X,

@@ -33,7 +33,7 @@ class KnowledgeError(ValueError):
 class Layer:
     """Where an error can arise. `follows` names the layers whose failure brings this one's messages about.
 
-    `places` match the files and libraries that belong to it.
+    `places` match the files and libraries that belong to it, `subjects` what its failures speak of.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Layer:
     words: tuple[str, ...]
     trace: tuple[str, ...]
     places: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,14 @@ def failures(lines: Sequence[Line]) -> list[Line]:
     return found
 
 
+def last_of_traceback(line: Line) -> bool:
+    """Return whether a line can be the last one of a traceback, which names the exception."""
+    return _LAST.match(line.text) is not None
+
+
 def unknown(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line], ending: Ending | None) -> Diagnosis:
     """Return the diagnosis of a failure that nothing known explains."""
-    telling = [line for line in failed if _LAST.match(line.text)] or list(failed)
+    telling = [line for line in failed if last_of_traceback(line)] or list(failed)
     near = _nearest(knowledge, lines, failed)
     layer = knowledge.layer.get(near or "")
     cause = "No known message." if failed else ""

@@ -32,6 +32,8 @@ def told(knowledge: Knowledge, text: str) -> list[tuple[str, bool]]:
         ("[rank3]:[rank3]: RuntimeError: x", "RuntimeError: x"),
         ("[1,0]<stderr>:RuntimeError: x", "RuntimeError: x"),
         ("(EngineCore_DP0 pid=316) RuntimeError: x", "RuntimeError: x"),
+        ("(Worker pid=9) ERROR 05-15 18:58:58 [engine.py:448] RuntimeError: x", "RuntimeError: x"),
+        ("ERROR 05-15 18:58:58 [engine.py:448] no worker", "ERROR 05-15 18:58:58 [engine.py:448] no worker"),
         ("(RayWorkerWrapper pid=12, ip=10.0.0.1) RuntimeError: x", "RuntimeError: x"),
         ("2024-05-01T12:00:00.1234567Z RuntimeError: x", "RuntimeError: x"),
         ("2024-05-01 12:00:00,123 RuntimeError: x", "RuntimeError: x"),
@@ -130,7 +132,7 @@ def test_root_causes_and_consequences(knowledge: Knowledge, text: str, expected:
 
 
 def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(knowledge: Knowledge) -> None:
-    text = "start\nRuntimeError: torch.compile: FakeTensor guard could not be evaluated during export tracing\n"
+    text = "start\nRuntimeError: torch.compile: the gradients' guard could not be evaluated during export tracing\n"
     (found,) = diagnose.diagnose(text, knowledge, command="python app.py")
     assert (found.id, found.layer, found.executor, found.root) == ("unknown", "unknown", "aten", True)
     assert "pytorch-fake" in found.cause
@@ -311,3 +313,28 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
     (found,) = diagnose.diagnose(text, knowledge)
     assert (found.layer, found.lines[0][0]) == (layer, line)
     assert found.id == ("unknown" if layer == diagnose.UNKNOWN else "raised-in")
+
+
+@pytest.mark.parametrize(
+    ("text", "layer", "line"),
+    [
+        ("step 3\nERROR: could not compute the gradients of node 7\n", "pytorch-autograd", 2),
+        ("fatal: failed to reserve 3 GiB of VRAM, not enough device memory\n", "gpu-memory", 1),
+        # speaks of two layers, so of none
+        ("error: gradients in bfloat16 are not supported\n", diagnose.UNKNOWN, 1),
+        # the last line of the traceback decides, not what was printed before
+        ("failed to find gradients\nValueError: bad shoe size\n", diagnose.UNKNOWN, 2),
+        # the name of a folder is no subject
+        ("/home/u/executorch/build.sh: error: giving up\n", diagnose.UNKNOWN, 1),
+    ],
+)
+def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(
+    knowledge: Knowledge, text: str, layer: str, line: int
+) -> None:
+    (found,) = diagnose.diagnose(text, knowledge)
+    assert (found.layer, found.lines[0][0]) == (layer, line)
+    assert found.id == ("unknown" if layer == diagnose.UNKNOWN else "speaks-of")
+
+
+def test_nothing_is_judged_by_its_words_in_a_log_without_a_failure(knowledge: Knowledge) -> None:
+    assert diagnose.diagnose("gradients in VRAM: 3 GiB of GPU memory, OpenCL platform found\n", knowledge) == []
