@@ -52,6 +52,18 @@ def event_added(case: Case) -> Iterator[Candidate]:
                 yield Candidate(f"Call `{array}.add_event`", tuple(changes), first=True)
 
 
+@fixes("OCL503")
+def finish_array(case: Case) -> Iterator[Candidate]:
+    """Finish the queue of the Array before the operation: it takes no wait list, and `Array.finish` misses readers."""
+    match case.at:
+        case cst.Call(func=cst.Attribute(value=cst.Name(value=array))) | cst.AugAssign(target=cst.Name(value=array)):
+            statement = f"{array}.queue.finish()"
+        case _:
+            return
+    if case.line is not None:
+        yield Candidate(f"Call `{statement}` before it", (case.tree.before(case.line, statement),), safe=False)
+
+
 def _add_event(case: Case, producer: cst.Call, array: str) -> list[Change] | None:
     tree = case.tree
     if isinstance(tree.parent(producer), cst.Expr):

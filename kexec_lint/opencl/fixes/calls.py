@@ -40,6 +40,12 @@ def argument(call: cst.Call, *names: str) -> cst.Arg | None:
     return None
 
 
+def wait_list(call: cst.Call) -> cst.Arg | None:
+    """Return the wait list that a call is given, a kernel's too."""
+    named = (arg for arg in call.args if arg.keyword is not None and arg.keyword.value == "wait_for")
+    return next(named, None) or argument(call, "wait_for")
+
+
 def add_keyword(tree: Tree, call: cst.Call, text: str) -> list[Change] | None:
     """Add `keyword=value` behind the last argument, on a row of its own if the last argument has one.
 

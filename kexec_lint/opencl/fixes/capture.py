@@ -50,6 +50,14 @@ def event_of(tree: Tree, call: cst.Call, taken: set[str], mapped: bool = False) 
     return None
 
 
+def array_of(tree: Tree, call: cst.Call) -> str | None:
+    """Return the variable of the array that a map returns beside its event."""
+    holder = tree.parent(call)
+    target = holder.targets[0].target if isinstance(holder, cst.Assign) and holder.value is call else None
+    first = target.elements[0].value if isinstance(target, cst.Tuple) and len(target.elements) == 2 else None
+    return first.value if isinstance(first, cst.Name) else None
+
+
 def kept_in(tree: Tree, call: cst.Call, before: cst.CSTNode) -> Captured | None:
     """Return the variable that holds the event of a call on another path, if it has a value on every path."""
     holder = tree.parent(call)

@@ -84,3 +84,24 @@ def finish_before(case: Case) -> Iterator[Candidate]:
         finishes[f"{text}.finish()"] = None
     what = " and ".join(f"`{text}`" for text in finishes)
     yield Candidate(f"Call {what} before it", (case.tree.before(case.line, "; ".join(finishes)),), safe=False)
+
+
+@fixes("OCL205")
+def unmap_before(case: Case) -> Iterator[Candidate]:
+    """End the mapping before the command, by the call that ends it too late if there is one."""
+    mapping = getattr(case.evidence.nodes[0], "mapping", None)
+    call, line = case.call_of(case.evidence.nodes[0]), case.line
+    if not isinstance(mapping, g.Mapping) or call is None or line is None or not case.tree.precedes(call, line):
+        return
+    late = next((site for site, _, index in mapping.unmapped if index > case.later.index), None)
+    if late is not None:
+        ends = case.tree.call_at(late[-1].span) if late[-1].path == case.path else None
+        taken = case.tree.taken_out(ends) if ends is not None else None
+        if ends is not None and taken is not None and case.tree.function(ends) is case.tree.function(line):
+            text = case.tree.source(ends)
+            yield Candidate(f"Call `{text}` before it", (case.tree.before(line, text), *taken), safe=False)
+        return
+    array = capture.array_of(case.tree, call)
+    if array is not None:
+        text = f"{array}.base.release({queue_text(case.tree, call) or ''})"
+        yield Candidate(f"Call `{text}` before it", (case.tree.before(line, text),), safe=False)

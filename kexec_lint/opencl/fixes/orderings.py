@@ -14,7 +14,7 @@ from kexec_lint.opencl.fixes.changes import Change
 from kexec_lint.opencl.fixes.pairs import Case, queue_text
 
 
-@fixes("OCL101", "OCL102", "OCL103", "OCL104", "OCL105", "OCL106", "OCL108", "OCL501", "OCL502", "OCL503")
+@fixes("OCL101", "OCL102", "OCL103", "OCL104", "OCL105", "OCL106", "OCL108", "OCL109", "OCL501", "OCL502", "OCL503")
 def wait_list(case: Case) -> Iterator[Candidate]:
     """Put the events of the earlier commands into the wait list of the later one."""
     call = case.at

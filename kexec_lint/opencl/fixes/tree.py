@@ -207,6 +207,23 @@ class Tree:
         at = row_end if row_end >= 0 else len(self.text)
         return Change(at, at, f"\n{self.text[row_start:start]}{statement}")
 
+    def taken_out(self, call: cst.Call) -> list[Change] | None:
+        """Remove the line that is nothing but a call; its comment stays. None if it is needed for the syntax."""
+        line = self.line(call)
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+            return None
+        block = self.parent(line)
+        alone = isinstance(block, cst.IndentedBlock) and len(block.body) == 1
+        if not isinstance(line.body[0], cst.Expr) or line.body[0].value is not call or alone:
+            return None
+        start, end = self.whole(call)
+        if line.trailing_whitespace.comment is not None:
+            return [
+                Change(start, start + len(self.text[start:end]) + len(line.trailing_whitespace.whitespace.value), "")
+            ]
+        row_start, row_end = self.text.rfind("\n", 0, start) + 1, self.text.find("\n", end)
+        return [Change(row_start, row_end + 1 if row_end >= 0 else len(self.text), "")]
+
 
 def _thinned(text: str, rows: Collection[int]) -> str:
     """Return a text of the same rows and columns, in which functions around none of `rows` do nothing."""

@@ -12,6 +12,7 @@ from kexec_lint.rulebook import Example, Rule
 
 FIXED = (
     *("OCL101", "OCL102", "OCL103", "OCL104", "OCL105", "OCL106"),
+    *("OCL110", "OCL307", "OCL308", "OCL503"),
     *("OCL201", "OCL202", "OCL206", "OCL209", "OCL210", "OCL302", "OCL303", "OCL311", "OCL501", "OCL502", "OCL508"),
 )
 """Rules of which every bad Python example has a fix."""

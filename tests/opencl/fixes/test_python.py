@@ -263,6 +263,52 @@ prg.twice(queue, (n,), None, x, wait_for=[fill_done]).wait()
 cl.wait_for_events(events)
 """,
     ),
+    "~ an unmap that comes too late": (
+        """
+one = cl.CommandQueue(ctx)
+view, _ = cl.enqueue_map_buffer(one, x, cl.map_flags.READ, 0, (n,), np.float32)
+print(view[0])
+prg.fill(one, (n,), None, x).wait()  # overwrites
+view.base.release(one)
+""",
+        """
+one = cl.CommandQueue(ctx)
+view, _ = cl.enqueue_map_buffer(one, x, cl.map_flags.READ, 0, (n,), np.float32)
+print(view[0])
+view.base.release(one)
+prg.fill(one, (n,), None, x).wait()  # overwrites
+""",
+    ),
+    "None among events": (
+        """
+first = None
+if n > 8:
+    first = prg.fill(queue, (n,), None, x)
+prg.fill(queue, (n,), None, y, wait_for=[first]).wait()
+queue.finish()
+""",
+        """
+first = None
+if n > 8:
+    first = prg.fill(queue, (n,), None, x)
+prg.fill(queue, (n,), None, y, wait_for=[event for event in [first] if event is not None]).wait()
+queue.finish()
+""",
+    ),
+    "~ a list that nobody gets": (
+        """
+a = prg.fill(queue, (n,), None, x)
+b = prg.fill(queue, (n,), None, y)
+deps = [a, b]
+prg.add(queue, (n,), None, x, y, z).wait()
+""",
+        """
+a = prg.fill(queue, (n,), None, x)
+b = prg.fill(queue, (n,), None, y)
+deps = [a, b]
+prg.add(queue, (n,), None, x, y, z, wait_for=deps).wait()
+""",
+    ),
     "a marker": (
         """
 prg.fill(queue, (n,), None, x)
