@@ -8,12 +8,17 @@ from typing import Any
 
 import marker_executor
 import pytest
+from hypothesis import HealthCheck, settings
 
 from kexec_lint.engine import executors
 from kexec_lint.engine.check import Report, check
 from kexec_lint.engine.request import Request
 
 Run = Callable[..., Report]
+
+# A busy machine is slow at times; that is no fault of what is tested.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture

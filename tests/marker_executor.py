@@ -2,7 +2,8 @@
 
 `MARK[OCL101]` reports that code at the word, `MARK[OCL101 possible]` with that confidence; `IMPORT name level` and
 `READ file` look something up and report OCL102 if it is found, with its first line; `FACT name` leaves a fact, and
-a name left in two files is reported as OCL201 at both; `CRASH`, `DEEP`, `SYNTAX` and `DIE` fail in their ways.
+a name left in two files is reported as OCL201 at both; `CRASH`, `DEEP`, `SYNTAX`, `DIE`, `SPIN`, `HANG` and `EAT`
+fail in their ways.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ NAMES = {"OCL101": "missing-wait-edge", "OCL102": "partial-wait-list", "ATN206":
 
 
 def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:
-    return frozenset((b"MARK", b"FACT", b"IMPORT", b"READ", b"CRASH", b"DEEP", b"NOTE", b"DIE", b"SYNTAX"))
+    return frozenset(
+        (b"MARK", b"FACT", b"IMPORT", b"READ", b"CRASH", b"DEEP", b"NOTE", b"DIE", b"SYNTAX", b"SPIN", b"HANG", b"EAT")
+    )
 
 
 def scan(source: Source, project: Project, options: Options) -> FileResult:
@@ -48,6 +51,12 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
             compile("def f(:", source.path, "exec")
         if "DIE" in line:
             os._exit(3)
+        while "SPIN" in line:
+            pass
+        if "HANG" in line:
+            re.match("(a+)+$", "a" * 64 + "b")  # in C, where no exception is heard
+        if "EAT" in line:
+            bytearray(64 * 1024**3)
     result.facts = facts or None
     return result
 

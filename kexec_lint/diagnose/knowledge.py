@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -320,9 +321,15 @@ def _digest(files: Iterable[Path]) -> str:
 
 def _read_cache(path: Path) -> Knowledge | None:
     try:
-        return _thaw(json.loads(path.read_bytes()))
+        seal, _, text = path.read_bytes().partition(b"\n")
+        return _thaw(json.loads(text)) if seal == _seal(text) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def _seal(text: bytes) -> bytes:
+    """Return a check sum: a byte that changed on the disk would say something else of an error."""
+    return b"%08x" % zlib.crc32(text)
 
 
 def _write_cache(path: Path, raw: dict[str, Any]) -> None:
@@ -330,7 +337,8 @@ def _write_cache(path: Path, raw: dict[str, Any]) -> None:
     part = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(raw), encoding="utf-8")
+        text = json.dumps(raw).encode()
+        part.write_bytes(_seal(text) + b"\n" + text)
         part.replace(path)
     except OSError:
         return

@@ -126,7 +126,8 @@ def _gather(
                 run.unchecked.add(job.shown)
                 run.report.errors.append(f"{job.shown}: internal error: {outcome.error}")
             else:
-                fresh[jobs[job]] = outcome.value
+                if not outcome.passing:
+                    fresh[jobs[job]] = outcome.value
                 if len(fresh) == _STORED_AT_ONCE:  # a run that is killed has not worked for nothing
                     run.cache.put(fresh)
                     fresh.clear()

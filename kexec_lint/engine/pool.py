@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
-from kexec_lint.engine import executors, wire
+from kexec_lint.engine import bounds, executors, wire
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.source import FileResult, ModelError, Options
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
-
-_STACK = 256 * 1024 * 1024
-_RECURSION = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +48,14 @@ class Job:
 class Outcome:
     """What became of a job: findings, facts, notes and dependencies as JSON, or an internal error in one line.
 
-    `refused` is what the executor has to say of the user's settings.
+    `refused` is what the executor has to say of the user's settings; what is `passing` may be another next time.
     """
 
     value: str = ""
     error: str = ""
     refused: ModelError | None = None
     seconds: float = 0.0
+    passing: bool = False
 
 
 class Remote(Protocol):
@@ -126,7 +125,7 @@ def _seen_here(job: Job, outcome: Outcome) -> bool:
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Pool]:
+def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end at once if the block does not end as it should."""
     pool = _process_pool(workers)
     try:
@@ -153,6 +152,7 @@ def _start_worker() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    bounds.bound_worker()
 
 
 def _end_with_parent() -> None:
@@ -186,17 +186,19 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         with _processes(1) as single:
             while unfinished:
                 job = unfinished.pop(0)
+                future = single.submit(scan, job)
+                (process,) = (single._processes or {}).values()
                 try:
-                    outcome = single.submit(scan, job).result()
+                    yield job, future.result()
                 except BrokenProcessPool:
-                    outcome = None
-                yield job, outcome or Outcome(error="the worker process died")
-                if outcome is None:
+                    process.join()
+                    timed_out = process.exitcode == -getattr(signal, "SIGPROF", 0)
+                    yield job, _too_long(job) if timed_out else Outcome(error="the worker process died")
                     break
 
 
 def scan(job: Job, where: Tree | None = None) -> Outcome:
-    """Run one executor on one file, on a stack deep enough for deeply nested code. Raises nothing.
+    """Run one executor on one file, within bounds. Raises nothing.
 
     Without `where` the file is looked at in this process's tree for the run.
     """
@@ -204,22 +206,20 @@ def scan(job: Job, where: Tree | None = None) -> Outcome:
     outcome = Outcome()
     began = time.perf_counter()
     gc.disable()  # the collector would walk the cached modules again and again
-    limit = sys.getrecursionlimit()
-    previous = threading.stack_size(_STACK)
     try:
-        sys.setrecursionlimit(max(limit, _RECURSION))
-        thread = threading.Thread(target=_scan, args=(job, outcome, where))
-        thread.start()
-        thread.join()
-    except RuntimeError:  # no memory for such a stack
-        _scan(job, outcome, where)
+        ended = bounds.deep(lambda: _scan(job, outcome, where))
     finally:
-        threading.stack_size(previous)
-        sys.setrecursionlimit(limit)
         gc.collect(0)
         gc.enable()
+    if not ended:
+        outcome = _too_long(job)
     outcome.seconds = time.perf_counter() - began
     return outcome
+
+
+def _too_long(job: Job) -> Outcome:
+    note = f"{job.shown}: takes more than {bounds.SECONDS:.0f} seconds, not checked"
+    return Outcome(json.dumps([[], None, [note], []]), passing=True)
 
 
 def _scan(job: Job, outcome: Outcome, where: Tree) -> None:
@@ -232,13 +232,17 @@ def _scan(job: Job, outcome: Outcome, where: Tree) -> None:
         return
     try:
         source = decode(job.shown, job.data)
-        result = executor.scan(source, project, job.options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # what Python has to say of the code is not ours to tell
+            result = executor.scan(source, project, job.options)
     except Unreadable as error:
         result.notes = [f"{job.shown}: {error}"]
     except SyntaxError as error:
         result.notes = [f"{job.shown}:{error.lineno or 1}: not valid Python ({error.msg}), not checked"]
-    except (RecursionError, MemoryError):
+    except RecursionError:
         result.notes = [f"{job.shown}: nested too deeply, not checked"]
+    except MemoryError:
+        result.notes = [f"{job.shown}: takes too much memory or is nested too deeply, not checked"]
     except ModelError as error:
         outcome.refused = error
         return

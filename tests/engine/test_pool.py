@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 from briefly import brief
 
+from kexec_lint.engine import bounds
 from kexec_lint.engine.pool import FEW
 
 
@@ -63,6 +65,35 @@ def test_a_worker_that_dies_costs_one_file(tree, run):
         "bad.py: internal error: the worker process died",
         "worse.py: internal error: the worker process died",
     ]
+
+
+@pytest.fixture
+def little(monkeypatch):
+    monkeypatch.setattr(bounds, "SECONDS", 0.3)
+    monkeypatch.setattr(bounds, "HARD_SECONDS", 1.0)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_file_that_takes_too_long_costs_itself(tree, run, little, jobs):
+    tree(many(slow="SPIN\n", slower="SPIN " + "#" * 1000))
+    for _ in range(2):
+        report = run(jobs=jobs)
+        assert len(report.findings) == FEW * 3
+        assert report.notes == [f"{name}.py: takes more than 0 seconds, not checked" for name in ("slower", "slow")]
+        assert report.errors == []
+    assert report.cached == FEW * 3, "what was too long for a busy machine is tried again"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bounds set by Linux")
+def test_a_file_that_hangs_a_parser_or_eats_the_memory_costs_itself(tree, run, little):
+    tree(many(hang="HANG\n", eat="EAT\n"))
+    report = run(jobs=2)
+    assert len(report.findings) == FEW * 3
+    assert sorted(report.notes) == [
+        "eat.py: takes too much memory or is nested too deeply, not checked",
+        "hang.py: takes more than 0 seconds, not checked",
+    ]
+    assert report.errors == []
 
 
 @pytest.mark.parametrize(

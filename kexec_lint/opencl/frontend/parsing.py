@@ -21,7 +21,7 @@ def parse(text: str) -> tuple[str, ast.Module]:
     try:
         return text, _parse(text)
     except SyntaxError as error:
-        older = None if _is_python_2(error) else _older(text)
+        older = None if _is_beyond(error) else _older(text)
         if older is not None:
             return older
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -38,8 +38,9 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _is_python_2(error: SyntaxError) -> bool:
-    return error.msg.startswith("Missing parentheses in call to")
+def _is_beyond(error: SyntaxError) -> bool:
+    """Return whether no version accepts it: Python 2, or brackets so deep that LibCST takes minutes and gigabytes."""
+    return error.msg.startswith(("Missing parentheses in call to", "too many nested"))
 
 
 def _older(text: str) -> tuple[str, ast.Module] | None:
