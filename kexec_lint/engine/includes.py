@@ -22,7 +22,7 @@ _LARGEST = 64 * 1024 * 1024
 _MOST = 100_000
 _VENDORED = re.compile(
     r"(?:^|/)(?:(?:cl|cl2|opencl)\.(?:h|hpp)|(?:CL|OpenCL)/cl_[a-z0-9_]+\.h|cl_(?:platform|ext|ext_intel|gl|gl_ext|egl|"
-    r"half|icd|layer|version|function_types|d3d1[01]|dx9_media_sharing(?:_intel)?)\.h)$"
+    r"half|icd|layer|version|function_types|d3d1[01]|dx9_media_sharing(?:_intel)?)\.h|boost/compute[\w./]*\.hpp)$"
 )
 """Headers of the API itself: its tables say what they would."""
 

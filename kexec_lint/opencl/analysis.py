@@ -13,7 +13,7 @@ from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import user_models
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
-from kexec_lint.opencl.interpreter.machine import NATIVE_SLACK, Exhausted, Machine
+from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
 from kexec_lint.opencl.interpreter.values import (
     ClassValue,
@@ -65,7 +65,7 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     loader = Loader(project, lowered if only is None else lambda s, *more: _lowered(s is not source, s, *more))
     scope = ModuleScope(source.path, loader.lowered(source), loader, source.text)
     loader.keep(source.path, scope)
-    machine = Machine(loader, options, user_models(options.models), slack=NATIVE_SLACK if scope.native else 1)
+    machine = Machine(loader, options, user_models(options.models), in_c=scope.native)
     analysis = Analysis(notes=list(scope.module.notes))
     graph = _run_module(machine, scope)
     analysis.entries.append(Entry("<module>", graph, frozenset(machine.ran)))

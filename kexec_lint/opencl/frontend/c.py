@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from kexec_lint.opencl.frontend.c_conditions import inside
 from kexec_lint.opencl.frontend.c_statements import STATEMENTS, block, declaration
 from kexec_lint.opencl.frontend.c_types import declared, tidy, type_text
 from kexec_lint.opencl.frontend.c_unit import Macro, Unit, language_of, named, parser
-from kexec_lint.opencl.frontend.c_values import EXPRESSIONS, params, value
+from kexec_lint.opencl.frontend.c_values import EXPRESSIONS, expression, params, value
 from kexec_lint.opencl.program import (
     Arg,
     Assign,
@@ -83,7 +83,8 @@ def outline(source: Source) -> Outline:
 def lower(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> ProgramModule:
     """Lower a file to its host program, with the macros and classes of the headers that it includes, nearest first."""
     parsed = outline(source)
-    unit = Unit(parsed.unit.language, parsed.unit.data, dict(parsed.unit.macros), dict(parsed.unit.members))
+    own = parsed.unit
+    unit = Unit(own.language, own.data, dict(own.macros), dict(own.members), dict(own.defaults))
     language = unit.language
     for header in headers:
         other = outline(header).unit
@@ -92,6 +93,8 @@ def lower(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None 
                 unit.macros.setdefault(name, macro)
         for name, types in other.members.items():
             unit.members.setdefault(name, types)
+        for key, given in other.defaults.items():
+            unit.defaults.setdefault(key, given)
     if flags is not None:
         unit.defines.update(flags.defines)
         for name, text in flags.defines:
@@ -137,8 +140,6 @@ def _constants(unit: Unit, found: Iterable[Macro]) -> Iterator[Statement]:
     for macro in found:
         name = Name(nowhere, macro.name)
         unit_here = unit.expansion("", nowhere)
-        from kexec_lint.opencl.frontend.c_values import expression
-
         yield Assign(nowhere, (name,), expression(unit_here, macro.body, nowhere, macro.name))
 
 
@@ -155,6 +156,7 @@ def _collect(unit: Unit, root: Any) -> None:
             elif child.type in ("class_specifier", "struct_specifier"):
                 _members(unit, child)
             elif child.type in ("declaration", "type_definition"):
+                _declared_defaults(unit, "", child)
                 kind = child.child_by_field_name("type")
                 if kind is not None and kind.type in ("class_specifier", "struct_specifier"):
                     _members(unit, kind)
@@ -166,11 +168,25 @@ def _members(unit: Unit, node: Any) -> None:
         return
     types = unit.members.setdefault(unit.text(name), {})
     for one in _fields(body):
+        _declared_defaults(unit, unit.text(name), one)
         kind = type_text(unit, one.child_by_field_name("type"))
         for declarator in one.children_by_field_name("declarator"):
             inner = declared(unit, declarator, kind)
             if inner.name and inner.function is None:
                 types[inner.name] = inner.type
+
+
+def _declared_defaults(unit: Unit, owner: str, node: Any) -> None:
+    """Remember the default arguments of a function that is declared here and defined elsewhere."""
+    declarator = node.child_by_field_name("declarator")
+    if declarator is None or unit.data.find(b"=", node.start_byte, node.end_byte) < 0:
+        return
+    inner = declared(unit, declarator, "")
+    listed = inner.function.child_by_field_name("parameters") if inner.function is not None else None
+    for number, one in enumerate(named(listed) if listed is not None else ()):
+        value_node = one.child_by_field_name("default_value")
+        if value_node is not None and len(inner.name) > 0:
+            unit.defaults.setdefault((owner, inner.name), {})[number] = unit.text(value_node)
 
 
 def _fields(body: Any) -> Iterator[Any]:
@@ -251,6 +267,8 @@ def _fragment(unit: Unit, nodes: list[Any]) -> Iterator[Statement]:
 class _LazyFunction(Function):
     """A function whose body is lowered when it is first looked at."""
 
+    by_reference: bool
+    """It returns a reference."""
     _unit: Unit
     _nodes: tuple[Any, ...]
     _first: tuple[Statement, ...]
@@ -265,9 +283,11 @@ class _LazyFunction(Function):
         nodes: tuple[Any, ...],
         first: tuple[Statement, ...] = (),
         static: bool = False,
+        by_reference: bool = False,
     ) -> _LazyFunction:
         """Return a function over syntax nodes; `first` runs before its body."""
         made = cls.__new__(cls)
+        made.__dict__["by_reference"] = by_reference
         marks = (Name(span, "staticmethod"),) if static else ()
         made.__dict__.update(span=span, name=name, params=parameters, decorators=marks)
         made.__dict__.update(is_async=False, is_generator=False, _unit=unit, _nodes=nodes, _first=first)
@@ -294,7 +314,8 @@ class _LazyFunction(Function):
     def renamed(self, name: str, static: bool = False) -> _LazyFunction:
         """Return the same function as a method: under its own name and with `this` before its parameters."""
         first = () if static else (Param("this"),)
-        return self.make(self._unit, self.span, name, (*first, *self.params), self._nodes, self._first, static=static)
+        params = (*first, *self.params)
+        return self.make(self._unit, self.span, name, params, self._nodes, self._first, static, self.by_reference)
 
 
 def lower_function(unit: Unit, node: Any) -> Iterator[Statement]:
@@ -311,10 +332,20 @@ def lower_function(unit: Unit, node: Any) -> Iterator[Statement]:
     listed = inner.function.child_by_field_name("parameters")
     parameters = params(unit, listed) if listed is not None else ()
     name = re.sub(r"<[^<>]*>", "", inner.name)
+    scope, _, last = name.rpartition("::")
+    defaults = unit.defaults.get((scope.rpartition("::")[2], last))
+    if defaults:
+        parameters = tuple(
+            replace(one, default=expression(unit, defaults[number], unit.span(declarator)))
+            if number in defaults and one.default is None
+            else one
+            for number, one in enumerate(parameters)
+        )
     first = tuple(_initialisers(unit, node, name))
     nodes = tuple(body.named_children) if body.type == "compound_statement" else (body,)
     static = any(c.type == "storage_class_specifier" and unit.text(c) == "static" for c in node.children)
-    yield _LazyFunction.make(unit, unit.span(node), name, parameters, nodes, first, static=static)
+    refers = inner.type.endswith("&") and not inner.type.endswith("&&")
+    yield _LazyFunction.make(unit, unit.span(node), name, parameters, nodes, first, static, refers)
 
 
 def _initialisers(unit: Unit, node: Any, name: str) -> Iterator[Statement]:
@@ -414,7 +445,9 @@ def _grouped(body: list[Statement]) -> list[Statement]:
                 )
                 kept[number] = None
             else:
-                kept[number] = _LazyFunction.make(one._unit, one.span, name, one.params, one._nodes, one._first)
+                kept[number] = _LazyFunction.make(
+                    one._unit, one.span, name, one.params, one._nodes, one._first, by_reference=one.by_reference
+                )
     for title, methods in outside.items():
         place = classes.get(title)
         if place is None:

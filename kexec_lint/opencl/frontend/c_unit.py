@@ -55,6 +55,8 @@ class Unit:
     macros: dict[str, Macro] = field(default_factory=dict)
     members: dict[str, dict[str, str]] = field(default_factory=dict)
     """Class → member → type as written, for constructors' initialiser lists."""
+    defaults: dict[tuple[str, str], dict[int, str]] = field(default_factory=dict)
+    """(class or "", function) → position → default argument as written, where only a declaration has it."""
     fixed: Span | None = None
     defines: dict[str, str | None] = field(default_factory=dict)
     """Macros that the compiler is given, None for one that it is told to forget."""
@@ -84,7 +86,8 @@ class Unit:
 
     def expansion(self, text: str, span: Span, name: str = "") -> Unit:
         """Return a unit for a piece of text that stands at one place of this one (a macro's expansion)."""
-        inner = Unit(self.language, text.encode(), self.macros, self.members, self.fixed or span, self.defines)
+        inner = Unit(self.language, text.encode(), self.macros, self.members, self.defaults, self.fixed or span)
+        inner.defines = self.defines
         inner.expanding = (*self.expanding, name) if name else self.expanding
         inner.nesting = self.nesting
         return inner

@@ -540,9 +540,9 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
         case Unknown():
             number = m.conditions.get(value)
             if number is not None:
-                if number in m.guard:
+                if number in m.guard or number in m.assumed:
                     return True
-                if -number in m.guard:
+                if -number in m.guard or -number in m.assumed:
                     return False
         case Phi():
             answers = {truth(m, option) for guard, option in value.options if not _excluded(m, guard)}
@@ -552,7 +552,7 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
 
 
 def _excluded(m: Machine, guard: Guard) -> bool:
-    return any(-condition in m.guard for condition in guard)
+    return any(-condition in m.guard or -condition in m.assumed for condition in guard)
 
 
 def negate(m: Machine, value: AbstractValue) -> AbstractValue:

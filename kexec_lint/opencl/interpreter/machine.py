@@ -29,8 +29,10 @@ IDLE = 1_500
 """Evaluated nodes without a command among them: what follows is no host code of the device."""
 STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
-NATIVE_SLACK = 2
+NATIVE_SLACK = 4
 """Functions of C and C++ are longer: they set up every handle by hand."""
+NATIVE_STEPS = 2
+"""So many times the evaluated nodes of an entry point in Python."""
 DEPTH = 12
 """Nested activations of functions."""
 
@@ -70,8 +72,8 @@ class Machine:
     loader: Loader
     options: Options
     models: dict[str, CallModel]
-    slack: int = 1
-    """What the budgets are multiplied by."""
+    in_c: bool = False
+    """The file is C or C++."""
     heap: Heap = field(default_factory=Heap)
     graph: g.EnqueueGraph = field(default_factory=g.EnqueueGraph)
     guard: g.Guard = frozenset()
@@ -99,6 +101,8 @@ class Machine:
     """Functions of the tree that were followed from some caller, by identity of their node."""
     ran: set[Span] = field(default_factory=set)
     """Places of the functions that ran since the entry point began."""
+    assumed: g.Guard = frozenset()
+    """Decisions that hold in this turn of a loop because its test did; they are no condition of what it does."""
     followed: set[int] = field(default_factory=set)
     """Functions that were followed to their end, whatever they were given."""
     memo: dict[Any, AbstractValue] = field(default_factory=dict)
@@ -115,11 +119,17 @@ class Machine:
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
     idle: int = 0
+    most_steps: int = STEPS
+    most_idle: int = IDLE
     serial: int = 0
     refusals: int = 0
     """Above 0 where the author catches PyOpenCL's errors, or a test expects one."""
     scratch: int = 0
     """Above 0 while code runs whose commands do not count (constructors, imported modules)."""
+
+    def __post_init__(self) -> None:
+        if self.in_c:
+            self.most_steps, self.most_idle = STEPS * NATIVE_STEPS, IDLE * NATIVE_SLACK
 
     # --- identity and position
 
@@ -132,7 +142,7 @@ class Machine:
         """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
         self.steps += 1
         self.idle += 1
-        if self.idle > IDLE * self.slack or self.steps > STEPS * self.slack:
+        if self.steps > self.most_steps or self.idle > self.most_idle:
             raise Exhausted
 
     @property

@@ -497,6 +497,7 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         finished = False
     limit = UNROLL_ROTATING if _rotates(loop.body) else UNROLL
     counted = True
+    outer = m.assumed
     for turn, element in enumerate(elements):
         if element is not None and loop.target is not None:
             assign(m, loop.target, element, loop.span)
@@ -508,6 +509,7 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
                 finished = True
                 break
             counted = counted and decided is True and not isinstance(loop.test, p.Const)
+            m.assumed = outer if decided is not None else outer | expressions.conditions(m, test)[0]
         if loop.iter is None and turn >= limit and not counted:
             break
         flow = execute_block(m, loop.body)
@@ -523,6 +525,7 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
         if flow is not Flow.NEXT:
             break
         execute_block(m, loop.step)
+    m.assumed = outer
     if not finished and (dialect := m.frames[-1].scope.dialect) is not None:
         dialect.after_loop(m, loop)
     exits = m.exits.pop()

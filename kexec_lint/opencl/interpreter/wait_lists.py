@@ -46,7 +46,7 @@ def examine(m: Machine, value: AbstractValue | None, span: p.Span, context: obje
     if value is None or m.scratch:
         return
     for guard, option in options(value):
-        if option in (NONE, ABSENT) or g.exclusive(guard, m.guard):
+        if option in (NONE, ABSENT) or g.exclusive(guard, m.guard | m.assumed):
             continue
         wrong = "one event, not a list of events" if _is_event(option) else _not_an_event(m, option, whole=True)
         if wrong is not None:
@@ -54,7 +54,7 @@ def examine(m: Machine, value: AbstractValue | None, span: p.Span, context: obje
             continue
         seen: set[object] = set()
         for inner, element in _elements(option, guard):
-            if g.exclusive(inner, m.guard):
+            if g.exclusive(inner, m.guard | m.assumed):
                 continue
             key, found = _judge_element(m, element, context)
             if found is not None and key not in seen:

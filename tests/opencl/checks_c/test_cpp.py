@@ -6,6 +6,30 @@ import pytest
 from native_cases import cases, verify
 
 OCL101 = r"""
+// bad events behind a method that returns a reference
+class Events {
+    cl_event *event;
+public:
+    Events(int n) : event(new cl_event[n]) {
+        for (int i = 0; i < n; i++)
+            event[i] = NULL;
+    }
+    cl_event &at(const int i = 0);
+    cl_event *all() { return event; }
+};
+cl_event &Events::at(const int i) { return event[i]; }
+void f(cl_context c, cl_device_id d, cl_kernel k, cl_mem a, cl_mem b, const float *p, size_t n) {
+    cl_command_queue q = clCreateCommandQueue(c, d, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, NULL);
+    Events sent(2);
+    clSetKernelArg(k, 0, sizeof(a), &a);
+    clSetKernelArg(k, 1, sizeof(b), &b);
+    clEnqueueWriteBuffer(q, a, CL_FALSE, 0, n, p, 0, NULL, &sent.at());
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 1, sent.all(), NULL);
+    clFinish(q);
+    clEnqueueWriteBuffer(q, b, CL_FALSE, 0, n, p, 0, NULL, &(sent.at(1)));
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL); // expect: OCL101
+    clFinish(q);
+}
 // bad kernels in a vector, made in a loop over devices that ends early
 #define COUNT 2
 int f(const std::vector<cl::Device> &devices, cl::Program::Binaries bins, size_t n) {
@@ -370,7 +394,62 @@ int main(int argc, char **argv) {
 }
 """
 
-TABLES = {"OCL101": OCL101, "OCL201": OCL201, "OCL203": OCL203, "OCL316": OCL316}
+OCL308 = r"""
+// bad the loop may go on although the last turn enqueued nothing
+class Events {
+    cl_event *event;
+public:
+    Events() : event(new cl_event[1]) { event[0] = NULL; }
+    cl_event *all() { return event; }
+};
+void f(cl_command_queue q, cl_kernel k, cl_mem b, float *x, size_t step, size_t n, size_t some) {
+    Events even, odd;
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, odd.all());
+    size_t done = 0;
+    int turn = 1;
+    while (done < n) {
+        Events *before = &even, *now = &odd;
+        if (turn & 1) {
+            before = &odd;
+            now = &even;
+        }
+        clEnqueueReadBuffer(q, b, CL_FALSE, 0, step, x, 1, before->all(), NULL); // expect: OCL308
+        done += step;
+        if (done < some)
+            clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, now->all());
+        turn += 1;
+    }
+    clFinish(q);
+}
+// good the loop goes on only if the last turn enqueued
+class Events {
+    cl_event *event;
+public:
+    Events() : event(new cl_event[1]) { event[0] = NULL; }
+    cl_event *all() { return event; }
+};
+void f(cl_command_queue q, cl_kernel k, cl_mem b, float *x, size_t step, size_t n) {
+    Events even, odd;
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, odd.all());
+    size_t done = 0;
+    int turn = 1;
+    while (done < n) {
+        Events *before = &even, *now = &odd;
+        if (turn & 1) {
+            before = &odd;
+            now = &even;
+        }
+        clEnqueueReadBuffer(q, b, CL_FALSE, 0, step, x, 1, before->all(), NULL);
+        done += step;
+        if (done < n)
+            clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, now->all());
+        turn += 1;
+    }
+    clFinish(q);
+}
+"""
+
+TABLES = {"OCL308": OCL308, "OCL101": OCL101, "OCL201": OCL201, "OCL203": OCL203, "OCL316": OCL316}
 
 
 @pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text, 1)])

@@ -301,9 +301,30 @@ void f(cl_command_queue q, HERE, cl_event before, cl_event *after) {
 }
 """
 
-TABLES = {"OCL304": OCL304, "OCL305": OCL305, "OCL306": OCL306}
+OCL308 = r"""
+// bad nothing was enqueued before
+void f(cl_command_queue q, HERE) {
+    cl_event last = NULL, ev;
+    for (int i = 0; i < 2; i++) {
+        clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 1, &last, &ev); // expect: OCL308
+        clFinish(q);
+        clReleaseEvent(ev);
+    }
+}
+// good there is one
+void f(cl_command_queue q, HERE) {
+    cl_event last = NULL, ev;
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &last);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 1, &last, &ev);
+    clFinish(q);
+    clReleaseEvent(last);
+    clReleaseEvent(ev);
+}
+"""
+
+TABLES = {"OCL304": OCL304, "OCL305": OCL305, "OCL306": OCL306, "OCL308": OCL308}
 
 
-@pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text)])
+@pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text, 1)])
 def test_events(code: str, chunk: str) -> None:
     verify(code, chunk)

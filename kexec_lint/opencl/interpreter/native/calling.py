@@ -53,6 +53,12 @@ _HANDLES = frozenset({"cl_mem", "cl_sampler", "void*", "cl_event", "cl::Buffer",
 
 def call(m: Machine, node: p.Call) -> AbstractValue:
     """Evaluate a call."""
+    result = place_or_value(m, node)
+    return pointers.load(m, result, node.span) if isinstance(result, pointers.Reference) else result
+
+
+def place_or_value(m: Machine, node: p.Call) -> AbstractValue:
+    """Evaluate a call; what a function of the tree returns by reference stays a reference."""
     match node.func:
         case p.Name(id="sizeof"):
             return _sizeof(m, node)
@@ -185,8 +191,11 @@ def address(m: Machine, node: p.Value) -> AbstractValue:
         case p.Call(func=p.Attr(base=base, name=name)):
             owner = pointers.target(expressions.evaluate(m, base))
             found = containers.address_of_element(owner, name, arguments_of(m, node))
-            return found if found is not None else expressions.evaluate(m, node)
-    value = expressions.evaluate(m, node)
+            if found is not None:
+                return found
+    value = place_or_value(m, node) if isinstance(node, p.Call) else expressions.evaluate(m, node)
+    if isinstance(value, pointers.Reference):
+        return pointers.Address(value.state, value.key, value.base, value.index)
     if isinstance(value, pointers.Address):
         return value
     state = {"temporary": value}
@@ -217,12 +226,12 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
         return _apply(m, callee, name, node)
     if name == INCLUDED_TEXT:
         return sources.included(m, node)
-    other = m.loader.elsewhere(m.frame.scope, name.rpartition("::")[2], m) if not _known(name) else None
-    if other is not None and isinstance(other.node, p.Function) and other.scope.relevance.matters(other.node):
-        return _apply(m, other, name, node)
     wrapped = _wrapped(name, len(node.args))
     if wrapped is not None:
         return _wrapper(m, wrapped, node)
+    other = m.loader.elsewhere(m.frame.scope, name.rpartition("::")[2], m) if not _known(name) else None
+    if other is not None and isinstance(other.node, p.Function) and other.scope.relevance.matters(other.node):
+        return _apply(m, other, name, node)
     scope, _, last = name.rpartition("::")
     if (scope == "cl" or m.frame.scope.opens_cl) and last in hpp.FREE:
         arguments = arguments_of(m, node)

@@ -81,7 +81,14 @@ def operation(m: Machine, node: p.Operation) -> AbstractValue | None:
         if NONE in (left, right) or Known(0) in (left, right):
             return Known(op == "!=")
         return m.fresh("comparison")
-    return expressions.binary(m, op, left, right, node.span)
+    return arithmetic(m, op, left, right, node.span)
+
+
+def arithmetic(m: Machine, op: str, left: AbstractValue, right: AbstractValue, span: p.Span) -> AbstractValue:
+    """Return `left op right`; what is added to 0 stays the same value, so that it is known again."""
+    if op == "+" and left == Known(0) and isinstance(right, Unknown):
+        return right
+    return expressions.binary(m, op, left, right, span)
 
 
 def _truthy(value: AbstractValue) -> AbstractValue:

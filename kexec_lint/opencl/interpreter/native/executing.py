@@ -7,14 +7,15 @@ from typing import Any
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import c as api
-from kexec_lint.opencl.interpreter import calls, expressions
+from kexec_lint.opencl.interpreter import calls, expressions, objects
 from kexec_lint.opencl.interpreter.machine import Exit, Flow, Machine
-from kexec_lint.opencl.interpreter.native import calling, events, host_calls, pointers, scopes
+from kexec_lint.opencl.interpreter.native import calling, evaluating, events, host_calls, pointers, scopes
 from kexec_lint.opencl.interpreter.values import (
     NONE,
     AbstractValue,
     ClassValue,
     FunctionValue,
+    Known,
     Object,
     Unknown,
 )
@@ -50,7 +51,7 @@ def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> N
                     element = pointers.element(m, value, _known(number), span)
                     m.heap.write(m.frame.variables, item.id, element)
         case p.Call():
-            at = expressions.evaluate(m, target)
+            at = calling.place_or_value(m, target)
             if isinstance(at, pointers.Address):
                 pointers.store(m, at, value, span)
 
@@ -167,9 +168,11 @@ def run_labelled(m: Machine, body: Sequence[p.Statement]) -> Flow:
 
 def after_loop(m: Machine, loop: p.Loop) -> None:
     """A loop was followed for some turns only: counters are not known after it, arrays hold more than was seen."""
-    for one in loop.step:
+    for one in (*loop.step, *objects.statements_in(loop.body)):
         if isinstance(one, p.AugAssign) and isinstance(one.target, p.Name):
-            assign(m, one.target, m.fresh("counter", one.target.id), one.span)
+            held = scopes.state_of(m, one.target.id)
+            if one in loop.step or (held is not None and isinstance(held.get(one.target.id), Known)):
+                assign(m, one.target, m.fresh("counter", one.target.id), one.span)
     for value in list(m.frame.variables.values()):
         if pointers.is_array(value) and isinstance(value, Object) and not value.state.get("open"):
             m.heap.write(value.state, "open", pointers.LONGER)
@@ -228,7 +231,7 @@ def _augment(m: Machine, node: p.AugAssign) -> Flow:
     moved = pointers.offset(m, node.op, current, value, node.span) if node.op in ("+", "-") else None
     if moved is None:
         current = pointers.value_of(m, current, node.span)
-        moved = expressions.binary(m, node.op, current, value, node.span)
+        moved = evaluating.arithmetic(m, node.op, current, value, node.span)
     assign(m, node.target, moved, node.span)
     return Flow.NEXT
 
@@ -246,6 +249,15 @@ def _evaluate(m: Machine, node: p.Evaluate) -> Flow:
     return Flow.NEXT
 
 
+def _return(m: Machine, node: p.Return) -> Flow | None:
+    """A function that returns a reference returns the place, not what stands there."""
+    returns = getattr(m.stack[-1], "by_reference", False) if m.stack else False
+    if not returns or not isinstance(node.value, p.Name | p.Attr | p.Item):
+        return None
+    m.frame.returns.append((m.guard, calling.by_reference(m, node.value)))
+    return Flow.RETURN
+
+
 SPECIAL: dict[type[p.Statement], Callable[[Machine, Any], Flow | None]] = {
     p.Assign: _assign,
     p.AugAssign: _augment,
@@ -254,6 +266,7 @@ SPECIAL: dict[type[p.Statement], Callable[[Machine, Any], Flow | None]] = {
     p.Delete: _delete,
     p.Jump: _jump,
     p.Class: _class,
+    p.Return: _return,
 }
 """Statements that mean something else than in Python; None from a handler: as in Python."""
 
