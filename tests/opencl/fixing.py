@@ -11,6 +11,8 @@ from kexec_lint.engine.check import Report, check
 from kexec_lint.engine.fixing import fix
 from kexec_lint.engine.request import Request
 from kexec_lint.engine.rules import Selection
+from kexec_lint.opencl.fixes.native_tree import comments_and_errors
+from kexec_lint.source import Source
 
 
 def run(path: Path, text: str, unsafe: bool = False, code: str | None = None) -> tuple[str, Report]:
@@ -26,6 +28,8 @@ def run(path: Path, text: str, unsafe: bool = False, code: str | None = None) ->
     return files[0].after.decode(), check(request)
 
 
-def comments(text: str) -> Counter[str]:
+def comments(name: str, text: str) -> Counter[str]:
+    if not name.endswith(".py"):
+        return comments_and_errors(Source(name, text, text.encode()))[0]
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)

@@ -1,19 +1,27 @@
-"""Fixes for Python host code: a finding becomes a change of the text that was tried before it is offered.
+"""Fixes for host code: a finding becomes a change of the text that was tried before it is offered.
 
-LibCST gives the places (formatting and comments stay the author's); the analysis itself says whether the changed
-file is right. Nothing here is imported unless fixes are asked for.
+LibCST gives the places in Python, tree-sitter those in C and C++ (formatting and comments stay the author's); the
+analysis itself says whether the changed file is right. Nothing here is imported unless fixes are asked for.
 """
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 from kexec_lint.findings import Finding, Fix
+from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence
 from kexec_lint.source import Options, Project, Source
+
+if TYPE_CHECKING:
+    from kexec_lint.opencl.fixes.candidate import Proposers
+    from kexec_lint.opencl.fixes.changes import Rows
+    from kexec_lint.opencl.fixes.pairs import Pair
 
 Key = tuple[str, int, int]
 """Code, row and column of a finding."""
@@ -25,11 +33,13 @@ def key_of(finding: Finding) -> Key:
 
 
 def offers(source: Source, project: Project, options: Options, wanted: frozenset[Key]) -> dict[Key, Fix]:
-    """Return a fix for each of the wanted findings of a Python file that has one.
+    """Return a fix for each of the wanted findings of a file that has one.
 
     A fix is offered only if the changed file is valid, its graph holds the missing edge on every path, the
     finding is gone, no other one came, and every comment is still there.
     """
+    if source.cells is not None or source.suffix not in (".py", ".pyw", *NATIVE):
+        return {}
     collects = gc.isenabled()
     gc.disable()  # half of the time would go into walking the syntax tree again and again
     try:
@@ -40,42 +50,67 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
 
 
 def _offers(source: Source, project: Project, options: Options, wanted: frozenset[Key]) -> dict[Key, Fix]:
-    import libcst as cst
-
-    from kexec_lint.opencl.fixes import arrays, host, orderings, places  # noqa: F401  they register themselves
-    from kexec_lint.opencl.fixes.candidate import PROPOSERS, candidates
-    from kexec_lint.opencl.fixes.pairs import Case
-    from kexec_lint.opencl.fixes.tree import Tree
     from kexec_lint.opencl.fixes.trial import Passed, Trial
 
-    if source.cells is not None or source.suffix not in (".py", ".pyw"):
-        return {}
-    if not any(code in PROPOSERS for code, _, _ in wanted):
+    proposers, parsed = _native(source) if source.suffix in NATIVE else _python(source)
+    if not any(code in proposers.by_code for code, _, _ in wanted):
         return {}
     trial = Trial.start(source, project, options)
     if trial is None:
         return {}
-    open_ = [item for item in trial.judged if key_of(item[0]) in wanted and item[1].code in PROPOSERS]
-    try:
-        tree = Tree(
-            source.text, frozenset(row for _, evidence, graph in open_ for row in _rows(source.path, evidence, graph))
-        )
-    except cst.ParserSyntaxError:
+    open_ = [item for item in trial.judged if key_of(item[0]) in wanted and item[1].code in proposers.by_code]
+    made = parsed(frozenset(row for _, evidence, graph in open_ for row in _rows(source.path, evidence, graph)))
+    if made is None:
         return {}
+    make, rows = made
     passed: dict[Key, Passed] = {}
     taken: set[str] = set()
     for finding, evidence, graph in open_:
-        case = Case(tree, source.path, graph, evidence, key_of(finding), taken)
-        for candidate in candidates(case):
-            revision = trial.passes(tree.rows, case, candidate)
+        case = make(path=source.path, graph=graph, evidence=evidence, key=key_of(finding), taken=taken)
+        for candidate in proposers.candidates(case):
+            revision = trial.passes(rows, case, candidate)
             if revision is not None:
                 passed[case.key] = Passed(evidence, candidate, revision)
                 taken.update(word for change in candidate.changes for word in re.findall(r"\w+", change.content))
                 break
     return {
         key: Fix("safe" if one.candidate.safe else "unsafe", one.candidate.message, one.revision.edits(source.path))
-        for key, one in trial.kept(tree.rows, passed).items()
+        for key, one in trial.kept(rows, passed).items()
     }
+
+
+Parsed = Callable[[frozenset[int]], "tuple[Callable[..., Pair], Rows] | None"]
+"""Makes what takes a finding to its `Case`, once the rows that matter are known; None if there is no syntax tree."""
+
+
+def _python(source: Source) -> tuple[Proposers, Parsed]:
+    import libcst as cst
+
+    from kexec_lint.opencl.fixes import arrays, host, orderings, places  # noqa: F401  they register themselves
+    from kexec_lint.opencl.fixes.candidate import PYTHON
+    from kexec_lint.opencl.fixes.pairs import Case
+    from kexec_lint.opencl.fixes.tree import Tree
+
+    def parsed(rows: frozenset[int]) -> tuple[Callable[..., Pair], Rows] | None:
+        try:
+            tree = Tree(source.text, rows)
+        except cst.ParserSyntaxError:
+            return None
+        return partial(Case, tree=tree), tree.rows
+
+    return PYTHON, parsed
+
+
+def _native(source: Source) -> tuple[Proposers, Parsed]:
+    from kexec_lint.opencl.fixes import native
+    from kexec_lint.opencl.fixes.candidate import NATIVE as proposers
+    from kexec_lint.opencl.fixes.native_tree import NativeTree
+
+    def parsed(rows: frozenset[int]) -> tuple[Callable[..., Pair], Rows]:
+        tree = NativeTree(source)
+        return partial(native.Case, tree=tree), tree.rows
+
+    return proposers, parsed
 
 
 def _rows(path: str, evidence: Evidence, graph: g.EnqueueGraph) -> Iterator[int]:

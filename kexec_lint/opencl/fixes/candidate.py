@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.fixes.changes import Change
-from kexec_lint.opencl.fixes.pairs import Case
+from kexec_lint.opencl.fixes.pairs import Pair
 
 
 @dataclass(frozen=True)
@@ -25,29 +26,37 @@ class Candidate:
     covers: tuple[g.Command, ...] = ()
 
 
-Proposer = Callable[[Case], Iterator[Candidate]]
-
-PROPOSERS: dict[str, list[tuple[Proposer, int]]] = {}
-"""Code → what proposes fixes for it, and how many nodes the evidence must have for that."""
+Proposer = Callable[[Any], Iterator[Candidate]]
+"""Takes a `Case` of its language."""
 
 
-def fixes(*codes: str, nodes: int = 2) -> Callable[[Proposer], Proposer]:
-    """Register a proposer for these codes; by default it is asked about pairs of nodes only."""
+@dataclass(frozen=True)
+class Proposers:
+    """The register of a language: code → what proposes fixes for it, and how many nodes the evidence must have."""
 
-    def register(function: Proposer) -> Proposer:
-        for code in codes:
-            PROPOSERS.setdefault(code, []).append((function, nodes))
-        return function
+    by_code: dict[str, list[tuple[Proposer, int]]] = field(default_factory=dict)
 
-    return register
+    def fixes(self, *codes: str, nodes: int = 2) -> Callable[[Proposer], Proposer]:
+        """Register a proposer for these codes; by default it is asked about pairs of nodes only."""
+
+        def register(function: Proposer) -> Proposer:
+            for code in codes:
+                self.by_code.setdefault(code, []).append((function, nodes))
+            return function
+
+        return register
+
+    def candidates(self, case: Pair) -> list[Candidate]:
+        """Return what could be done about a finding: what fits its rule best first, unsafe ones last."""
+        found = [
+            candidate
+            for propose, nodes in self.by_code.get(case.evidence.code, ())
+            if len(case.evidence.nodes) >= nodes
+            for candidate in propose(case)
+        ]
+        return sorted(found, key=lambda candidate: (not candidate.safe, not candidate.first))
 
 
-def candidates(case: Case) -> list[Candidate]:
-    """Return what could be done about a finding: what fits its rule best first, unsafe ones last."""
-    found = [
-        candidate
-        for propose, nodes in PROPOSERS.get(case.evidence.code, ())
-        if len(case.evidence.nodes) >= nodes
-        for candidate in propose(case)
-    ]
-    return sorted(found, key=lambda candidate: (not candidate.safe, not candidate.first))
+PYTHON = Proposers()
+NATIVE = Proposers()
+fixes = PYTHON.fixes

@@ -17,11 +17,10 @@ from kexec_lint.opencl.fixes.tree import Line, Tree
 from kexec_lint.opencl.program import Span
 
 
-@dataclass
-class Case:
-    """One finding to be fixed: its evidence, the graph that it comes from, the tree of the file."""
+@dataclass(kw_only=True)
+class Pair:
+    """A finding to be fixed, whatever its language: its evidence, and the graph that it comes from."""
 
-    tree: Tree
     path: str
     graph: g.EnqueueGraph
     evidence: Evidence
@@ -38,16 +37,11 @@ class Case:
         at = place(node.site, self.later.site)
         return at.span if at.path == self.path else None
 
-    def call_of(self, node: g.Node) -> cst.Call | None:
-        """Return the call that enqueues a node, or the call of the helper that does."""
-        span = self.span_of(node)
-        return self.tree.call_at(span) if span is not None else None
-
-    def launches(self, call: cst.Call) -> bool:
-        """Return whether a call is that of the kernel itself, whatever the kernel's name."""
-        later = self.later
-        is_kernel = isinstance(later, g.Command) and later.kind == "kernel" and later.site[-1].path == self.path
-        return is_kernel and self.tree.call_at(later.site[-1].span) is call and not called(call).startswith("enqueue")
+    @property
+    def here(self) -> Span | None:
+        """Where the later node stands in the activation that it shares with the earlier one, None if elsewhere."""
+        at = place(self.later.site, self.evidence.nodes[0].site)
+        return at.span if at.path == self.path else None
 
     @cached_property
     def earlier(self) -> list[g.Command]:
@@ -68,24 +62,39 @@ class Case:
             if not any(other is not command and self.graph.reaches(command, other, True) for other in found)
         ]
 
+    @property
+    def between(self) -> list[g.Node]:
+        """The nodes between the first earlier one and the later one."""
+        return self.graph.nodes[self.evidence.nodes[0].index + 1 : self.later.index]
+
+
+@dataclass(kw_only=True)
+class Case(Pair):
+    """A finding in Python, with the tree of the file."""
+
+    tree: Tree
+
+    def call_of(self, node: g.Node) -> cst.Call | None:
+        """Return the call that enqueues a node, or the call of the helper that does."""
+        span = self.span_of(node)
+        return self.tree.call_at(span) if span is not None else None
+
+    def launches(self, call: cst.Call) -> bool:
+        """Return whether a call is that of the kernel itself, whatever the kernel's name."""
+        later = self.later
+        is_kernel = isinstance(later, g.Command) and later.kind == "kernel" and later.site[-1].path == self.path
+        return is_kernel and self.tree.call_at(later.site[-1].span) is call and not called(call).startswith("enqueue")
+
     @cached_property
     def at(self) -> cst.CSTNode | None:
         """The syntax of the later node, in the activation that it shares with the earlier one."""
-        first = self.evidence.nodes[0]
-        here = place(self.later.site, first.site)
-        if here.path != self.path:
-            return None
-        return self.tree.call_at(here.span) or self.tree.node_at(here.span)
+        here = self.here
+        return None if here is None else self.tree.call_at(here) or self.tree.node_at(here)
 
     @property
     def line(self) -> Line | None:
         """The statement before which the later node can be held back."""
         return self.tree.line(self.at) if self.at is not None else None
-
-    @property
-    def between(self) -> list[g.Node]:
-        """The nodes between the first earlier one and the later one."""
-        return self.graph.nodes[self.evidence.nodes[0].index + 1 : self.later.index]
 
 
 def spans(site: g.Site) -> tuple[Span, ...]:

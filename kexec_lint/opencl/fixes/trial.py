@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from kexec_lint import rulebook
 from kexec_lint.findings import Finding
+from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence
 from kexec_lint.opencl.fixes import Key, key_of
 from kexec_lint.opencl.fixes.candidate import Candidate
 from kexec_lint.opencl.fixes.changes import Change, Revision, Rows
-from kexec_lint.opencl.fixes.pairs import Case
+from kexec_lint.opencl.fixes.pairs import Pair
 from kexec_lint.opencl.frontend import SyntaxProblem
 from kexec_lint.opencl.program import Span
 from kexec_lint.opencl.report import judged
@@ -61,7 +62,7 @@ class Trial:
             else Trial(source, project, options, analysis, judged(analysis.graphs, source, options))
         )
 
-    def passes(self, rows: Rows, case: Case, candidate: Candidate) -> Revision | None:
+    def passes(self, rows: Rows, case: Pair, candidate: Candidate) -> Revision | None:
         """Return the changed text if it puts the finding right and brings nothing new.
 
         Only the entry points that run through a changed function are looked at again; see `kept`.
@@ -121,7 +122,9 @@ class Trial:
         after = judged(analysis.graphs, changed, self.options)
         if any((finding.code, *_span(finding)[:2]) not in before for finding, _, _ in after):
             return None
-        return analysis if _comments(revision.text) == self._comments else None
+        comments, errors = _parsed(changed)
+        before_comments, before_errors = self._parsed
+        return analysis if comments == before_comments and errors <= before_errors else None
 
     def _affected(self, revision: Revision) -> frozenset[int] | None:
         """Return the numbers of the entry points that run through a changed function, None for all."""
@@ -146,10 +149,10 @@ class Trial:
         return [frozenset(key_of(finding) for finding, _, _ in found) for found in alone]
 
     @cached_property
-    def _comments(self) -> Counter[str] | None:
-        return _comments(self.source.text)
+    def _parsed(self) -> tuple[Counter[str] | None, int]:
+        return _parsed(self.source)
 
-    def _ordered(self, case: Case, candidate: Candidate, revision: Revision, graphs: list[g.EnqueueGraph]) -> bool:
+    def _ordered(self, case: Pair, candidate: Candidate, revision: Revision, graphs: list[g.EnqueueGraph]) -> bool:
         """Return whether the later node surely comes after each of the earlier ones in the changed program."""
         wanted = {id(node): key for key, node in _numbered(case.graph).items()}
         pairs = (*(candidate.covers or case.earlier), case.later)
@@ -214,6 +217,15 @@ def _apart(fixes: Mapping[Key, Passed]) -> dict[Key, Passed]:
 def _span(finding: Finding) -> Span:
     at = finding.location
     return Span(at.row, at.column, at.end_row, at.end_column)
+
+
+def _parsed(source: Source) -> tuple[Counter[str] | None, int]:
+    """Return the comments of a file, and how many errors its syntax has."""
+    if source.suffix not in NATIVE:
+        return _comments(source.text), 0
+    from kexec_lint.opencl.fixes.native_tree import comments_and_errors
+
+    return comments_and_errors(source)
 
 
 def _comments(text: str) -> Counter[str] | None:

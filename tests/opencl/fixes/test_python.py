@@ -541,7 +541,7 @@ def test_fix(title: str, tmp_path: Path) -> None:
     assert [(f.location.row, f.code, f.message) for f in report.findings] == []
     assert run(tmp_path / "case.py", fixed, unsafe)[0] == fixed
     if "comment" not in title:
-        assert comments(fixed) == comments(before)
+        assert comments("case.py", fixed) == comments("case.py", before)
 
 
 LEFT = {
