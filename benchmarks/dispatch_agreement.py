@@ -116,7 +116,7 @@ def judge(overload: object, device: str) -> tuple[str, str]:
         try:
             real = inputs.make([args, kwargs], device)
             plain = overload(*real[0], **real[1])
-        except Exception:
+        except Exception:  # inputs are made up until a kernel takes them; what it says of the others varies
             continue
         print("plain", flush=True)
         real = inputs.make([args, kwargs], device)

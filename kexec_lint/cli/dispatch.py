@@ -50,12 +50,16 @@ def _import(modules: tuple[str, ...]) -> None:
     """Import the user's modules, so that their operators are registered."""
     import importlib
 
+    from kexec_lint.aten.dispatch.functions import watched_registrations
+    from kexec_lint.aten.dispatch.render import brief
+
     sys.path.insert(0, "")
     for module in modules:
         try:
-            importlib.import_module(module)
+            with watched_registrations():
+                importlib.import_module(module)
         except Exception as error:  # what a user's module raises is the user's to read, on one line
-            _fail(f"importing {module} raises {type(error).__name__}: {str(error).strip().splitlines()[-1:]}")
+            _fail(f"importing {module} raises {type(error).__name__}: {brief(error)}")
 
 
 @click.group()
@@ -125,7 +129,7 @@ def trace(
     error: BaseException | None = None
     try:
         with tracer:
-            error = _run_script(script, args)
+            error = _run_script(script, args, quiet=output != "tree" and path is None)
     except TraceUnavailable as unavailable:
         click.echo(f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True)
         click.echo(_profile(torch, script, args))
@@ -147,15 +151,20 @@ def trace(
     raise SystemExit(1)
 
 
-def _run_script(script: str, args: tuple[str, ...]) -> BaseException | None:
-    """Run a file as __main__ and return what ended it, or None."""
+def _run_script(script: str, args: tuple[str, ...], quiet: bool = False) -> BaseException | None:
+    """Run a file as __main__ and return what ended it, or None; `quiet` sends what it prints to standard error."""
+    import contextlib
     import runpy
+
+    from kexec_lint.aten.dispatch.functions import watched_registrations
 
     before = sys.argv, list(sys.path)
     sys.argv = [script, *args]
     sys.path.insert(0, str(Path(script).resolve().parent))
+    aside = contextlib.redirect_stdout(sys.stderr) if quiet else contextlib.nullcontext()
     try:
-        runpy.run_path(script, run_name="__main__")
+        with watched_registrations(), aside:
+            runpy.run_path(script, run_name="__main__")
     except SystemExit as stop:
         return None if stop.code in (None, 0) else stop
     except Exception as error:  # whatever the program raises is what is to be explained
@@ -166,11 +175,19 @@ def _run_script(script: str, args: tuple[str, ...]) -> BaseException | None:
 
 
 def _blame(tracer: Tracer, failed: Any, error: BaseException, layer: str) -> str:
+    from kexec_lint.aten.dispatch.render import brief
+    from kexec_lint.aten.dispatch.table import registrations
+    from kexec_lint.aten.dispatch.trace import MISSING
+
     lines = [
-        f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}",
+        f"{type(error).__name__}: {brief(error)}",
         f"layer: {layer}",
     ]
-    if failed is not None:
+    if failed is not None and failed.registered_as == MISSING:
+        keys = sorted({r.key for r in registrations(failed.operator) if not r.fallthrough and not r.inactive})
+        lines.append(f"no kernel: {failed.operator} @ {failed.key}; keys with a kernel: {', '.join(keys) or 'none'}")
+        lines.append(f"inputs: {', '.join(failed.inputs)}")
+    elif failed is not None:
         kernel = failed.function or "(function not named)"
         lines.append(f"innermost kernel: {failed.operator} @ {failed.key} {kernel} {failed.site}")
         lines.append(f"inputs: {', '.join(failed.inputs)}")
@@ -210,6 +227,7 @@ def compare(
     torch = _torch()
     from kexec_lint.aten.dispatch import render
     from kexec_lint.aten.dispatch.compare import REFERENCE, Comparison, Shadow
+    from kexec_lint.aten.dispatch.render import brief
 
     _import(modules)
     names = tuple(d.strip() for d in devices.split(","))
@@ -222,22 +240,35 @@ def compare(
         pair = ("cpu", REFERENCE)
     tolerance = (rtol or 0.0, atol or 0.0) if rtol is not None or atol is not None else None
     pairs = [pair, ("cpu", "meta")] if notes else [pair]
+    for device in {*pair} - {REFERENCE}:
+        _check_device(torch, device)
     found: list[Comparison] = []
+    raised = False
     for one in pairs:
         if Path(target).is_file():
             shadow = Shadow(one, tolerance)
             with shadow.mode():
-                error = _run_script(target, args)
+                error = _run_script(target, args, quiet=output == "json")
+            raised |= error is not None
             found.append(shadow.outcome("; ".join(notes) if one == pair else ""))
             if error is not None:
-                click.echo(f"the program raised {type(error).__name__}: {error}", err=True)
+                click.echo(f"the program raised {type(error).__name__}: {brief(error)}", err=True)
         else:
             found.append(_compare_operator(target, inputs, one, tolerance))
     if output == "json":
         click.echo(render.as_json(found))
     else:
         click.echo("\n".join([*(f"note: {n}" for n in notes), *map(render.comparison_text, found)]))
-    raise SystemExit(1 if any(f.differences for f in found) else 0)
+    raise SystemExit(1 if raised or any(f.differences for f in found) else 0)
+
+
+def _check_device(torch: Any, device: str) -> None:
+    from kexec_lint.aten.dispatch.render import brief
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        _fail(f"device '{device}' is not there: {brief(error)}")
 
 
 def _compare_operator(target: str, inputs: tuple[str, ...], pair: tuple[str, str], tolerance: Any) -> Any:

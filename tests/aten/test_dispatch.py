@@ -38,6 +38,7 @@ def library() -> object:
         ("aten::mm", ["f32[2,3]", "f32[3,4]"], ("AutogradCPU", "Autograd", "torch::autograd::VariableType::mm")),
         ("add", ["f32[2]", "1"], ("AutogradCPU", "Autograd", "torch::autograd::VariableType::add")),
         ("torch.ops.aten.relu.default", ["f32[2] cuda"], ("AutogradCUDA", "Autograd", None)),
+        ("add.Tensor", ["f32[2]", "f32[2]"], ("AutogradCPU", "Autograd", "torch::autograd::VariableType::add")),
         ("empty_like", ["f32[2] meta"], ("AutogradMeta", "Autograd", None)),
     ],
 )
@@ -75,7 +76,10 @@ def test_composite_decomposes() -> None:
         (["explain", "mm", "--input", "tensor of ones"], "cannot read input"),
         (["explain", "mm", "--input", "f32[2] nowhere"], "device"),
         (["explain", "mm", "--import", "no_such_module_at_all"], "importing no_such_module_at_all raises"),
+        (["explain", "add::Tensor"], "no operator 'add::Tensor' is registered"),
+        (["explain", "mm", "--import", "no_such_module_at_all"], "No module named 'no_such_module_at_all'"),
         (["compare", "mm", "--devices", "cpu"], "two names"),
+        (["compare", "mm", "--devices", "cpu,potato"], "device 'potato' is not there"),
     ],
 )
 def test_one_line_and_exit_code_two(args: list[str], message: str) -> None:
@@ -127,7 +131,11 @@ def test_scalars_arrive_as_tensors() -> None:
         ("torch.mm(torch.ones(2, 2), torch.ones(2, 2).half())", "kernel: its dtype check", "aten::mm @ CPU"),
         ("torch.ones(2, 3).mm(torch.ones(2, 3))", "kernel: its shape check", "aten::mm @"),
         ("torch.ops.dispatchtest.gpu(torch.ones(2))", "dispatch: no kernel for the key", "dispatchtest::gpu @"),
-        ("torch.ones(2).view('a')", "outside the dispatcher", "no kernel raised it"),
+        ("torch.ops.dispatchtest.gpu(torch.ones(2))", "dispatch: no kernel for the key", "keys with a kernel: CUDA"),
+        ("torch.ones(2).view('a')", "schema: the arguments fit no overload", "no kernel raised it"),
+        ("torch.mm(torch.ones(2, 2))", "schema: the arguments fit no overload", "no kernel raised it"),
+        ("torch.ops.aten.mm(torch.ones(2, 2))", "schema: the arguments fit no overload", "no kernel raised it"),
+        ("(lambda x: x)()", "outside the dispatcher", "no kernel raised it"),
     ],
 )
 def test_trace_blames(line: str, layer: str, where: str, tmp_path: Path, library: object) -> None:
@@ -137,6 +145,52 @@ def test_trace_blames(line: str, layer: str, where: str, tmp_path: Path, library
     assert result.exit_code == 1
     assert f"layer: {layer}" in result.stderr
     assert where in result.stderr
+
+
+def test_python_kernels_have_a_name_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pykernels.py").write_text(
+        "import torch\nlib = torch.library.Library('pykernels', 'DEF')\n"
+        "lib.define('f(Tensor x) -> Tensor')\n\n"
+        "def f_cpu(x):\n    return x + 1\n\n"
+        "lib.impl('f', f_cpu, 'CPU')\n"
+        "@torch.library.custom_op('pykernels::g', mutates_args=())\ndef g(x: torch.Tensor) -> torch.Tensor:\n"
+        "    return x.clone()\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    first = run("explain", "pykernels::f", "--import", "pykernels", "--input", "f32[2]")
+    assert f"goes on to: CPU kernel f_cpu [kernel] {tmp_path}/pykernels.py:5" in first.output
+    second = run("explain", "pykernels::g", "--input", "f32[2]")
+    assert f"kernel g [default backend kernel] {tmp_path}/pykernels.py:9" in second.output
+    script = tmp_path / "program.py"
+    script.write_text("import torch\ntorch.ops.pykernels.f(torch.ones(2))\n")
+    assert "pykernels::f @ CPU f_cpu (pykernels.py:5)" in run("trace", str(script)).output
+
+
+def test_a_device_that_is_not_there_can_be_asked_about() -> None:
+    absent = "xpu" if torch.cuda.is_available() else "cuda"
+    tensor = inputs.parse_input(f"f32[2,2] {absent} sparse")[1]
+    keys = str(tensor.key_set())
+    assert f"Sparse{absent.upper()}" in keys
+    assert f"Autograd{absent.upper()}" in keys
+    assert f"DispatchKeySet({absent.upper()}," not in keys
+
+
+def test_a_program_that_prints_does_not_disturb_json(tmp_path: Path) -> None:
+    script = tmp_path / "talks.py"
+    script.write_text("import torch\nprint('hello')\ntorch.ones(2) + 1\n")
+    traced = run("trace", "--format", "json", str(script))
+    assert json.loads(traced.stdout)
+    assert "hello" in traced.stderr
+    compared = run("compare", "--format", "json", "--devices", "cpu,float64", str(script))
+    assert json.loads(compared.stdout)[0]["compared"]
+
+
+def test_compare_of_a_program_that_raises(tmp_path: Path) -> None:
+    script = tmp_path / "raises.py"
+    script.write_text("import torch\ntorch.ones(2) + 1\nraise ValueError('no')\n")
+    result = run("compare", "--devices", "cpu,float64", str(script))
+    assert result.exit_code == 1
+    assert "the program raised ValueError: no" in result.stderr
 
 
 def test_trace_outputs(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def kernel_of(overload: Any, device: str) -> Kernel:
     except (NotImplementedError, RuntimeError):
         final = key
     site = table.short_site(row.site) if row else ""
-    own = None if name.startswith("aten::") else python_site(name, final)
+    own = python_site(name, final)
     return Kernel(device, final if row else "(no kernel)", function_name(name, row, final), own or site)
 
 

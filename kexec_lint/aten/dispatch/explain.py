@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kexec_lint.aten.dispatch import table
@@ -162,7 +162,7 @@ def _step(overload: Any, name: str, key: str, row: Row | None) -> Step:
         return Step(key, None)
     alias = registered_as(overload, key, row)
     site = table.short_site(row.site)
-    own = python_site(name, alias if alias in ("Meta",) else key) if not name.startswith("aten::") else None
+    own = python_site(name, alias) if row.tag != "backend fallback" else None
     return Step(key, row, alias, function_name(name, row, alias), own or site)
 
 
@@ -199,12 +199,15 @@ def missing_message(name: str, backend: str) -> str:
 
 
 def _closest(name: str, backend: str) -> Registration | None:
-    """Return the registration that comes nearest: another backend of the same kind, else any kernel."""
+    """Return the registration that comes nearest: another backend of the same kind, else any kernel.
+
+    Its site is that of the Python function where there is one.
+    """
     found = [r for r in table.registrations(name) if not r.inactive and not r.fallthrough]
     found = [r for r in found if not r.key.startswith(("Auto", "Tracer", "FuncTorch", "Meta", "Python"))]
     kind = backend.replace("CUDA", "").replace("CPU", "")
     found.sort(key=lambda r: (not r.key.startswith(kind), r.key not in ("CPU", "CUDA"), r.key))
-    return found[0] if found else None
+    return replace(found[0], site=python_site(name, found[0].key) or found[0].site) if found else None
 
 
 def _children(overload: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -217,7 +220,7 @@ def _children(overload: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[t
     note = ""
     try:
         real = make([args, kwargs])
-    except Exception:
+    except (RuntimeError, AssertionError, NotImplementedError):  # AssertionError: torch was built without CUDA
         real = make([args, kwargs], "meta")
         note = "its device is not here: decomposed on meta tensors"
     tracer = Tracer()
@@ -226,7 +229,7 @@ def _children(overload: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[t
             overload(*real[0], **real[1])
     except TraceUnavailable as error:
         return (), str(error)
-    except Exception as error:
+    except Exception as error:  # a kernel may raise anything; that it does is part of the answer
         return (), f"running it raises {type(error).__name__}: {str(error).strip().splitlines()[0][:160]}"
     names = [e.operator for e in tracer.events if e.depth == 1]
     return tuple(dict.fromkeys(names)), note

@@ -4,8 +4,9 @@ registries."""
 from __future__ import annotations
 
 import importlib.util
-import re
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,10 @@ def function_name(operator: str, row: Row | None, key: str) -> str | None:
 
     `key` is the key of the registration that filled the row (CompositeImplicitAutograd for a math kernel).
     """
-    if row is not None and (row.tag == "backend fallback" or ".py:" in row.site):
+    if row is not None and row.tag == "backend fallback":
         return None
+    if row is None or ".py:" in row.site or (operator, key) in _REGISTERED:
+        return getattr(python_function(operator, key), "__qualname__", None)
     entry = native_functions().get(operator)
     if entry is None:
         return None
@@ -77,34 +80,60 @@ def _cpp_name(entry: dict[str, Any]) -> str:
     return schema.name + ("_out" if out else "")
 
 
+_REGISTERED: dict[tuple[str, str], Any] = {}
+"""(operator, key) → Python function, of the registrations that `watched_registrations` saw."""
+
+
+@contextmanager
+def watched_registrations() -> Iterator[None]:
+    """Remember which Python function `Library.impl` gives to which operator and key: the dispatcher's own table only
+    has the line of the Library."""
+    library = load_torch().library.Library
+    original = library.impl
+
+    @wraps(original)
+    def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", *args: Any, **kwargs: Any) -> Any:
+        result = original(self, op_name, fn, dispatch_key, *args, **kwargs)
+        schema = getattr(op_name, "_schema", None)
+        name = str(op_name) if schema is None else f"{schema.name}.{schema.overload_name}".rstrip(".")
+        key = dispatch_key or getattr(self, "dispatch_key", "") or "CompositeImplicitAutograd"
+        _REGISTERED[name if "::" in name else f"{self.ns}::{name}", key] = fn
+        return result
+
+    library.impl = impl
+    try:
+        yield
+    finally:
+        library.impl = original
+
+
+def python_function(operator: str, key: str) -> Any:
+    """Return the Python function that was registered for an operator and key, or None."""
+    found = _REGISTERED.get((operator, key))
+    custom = getattr(getattr(load_torch(), "_library", None), "custom_ops", None)
+    definition = getattr(custom, "OPDEFS", {}).get(operator)
+    if definition is None:
+        return found
+    if key in ("Meta", "fake"):
+        return getattr(definition, "_abstract_fn", None)
+    if key.startswith("Autograd"):
+        return getattr(definition, "_backward_fn", None)
+    # A kernel of a custom_op is wrapped before it is registered; the one for every device is the function itself.
+    backends = getattr(definition, "_backend_fns", {})
+    return backends.get(_device(key)) or getattr(definition, "_init_fn", None)
+
+
 def python_site(operator: str, key: str) -> str | None:
     """Return `file.py:line` of a Python kernel, fake or formula registered through torch.library, or None."""
-    torch = load_torch()
-    library = getattr(torch, "_library", None)
-    definitions = getattr(getattr(library, "custom_ops", None), "OPDEFS", {})
-    custom = definitions.get(operator) if hasattr(definitions, "get") else None
-    if custom is not None:
-        function = None
-        if key in ("Meta", "fake"):
-            function = getattr(custom, "_abstract_fn", None)
-        elif key.startswith("Autograd"):
-            function = getattr(custom, "_backward_fn", None)
-        else:
-            backends = getattr(custom, "_backend_fns", {})
-            function = backends.get(_device(key)) or backends.get(None) or getattr(custom, "_init_fn", None)
-        if function is not None:
-            return _code_site(
-                getattr(custom, "_init_fn", function)
-                if key not in ("Meta", "fake") and not key.startswith("Autograd") and _device(key) not in backends
-                else function
-            )
-    if key in ("Meta", "fake"):
-        registry = getattr(getattr(library, "simple_registry", None), "singleton", None)
-        if registry is not None:
-            kernel = registry.find(operator).fake_impl.kernel
-            if kernel is not None:
-                return short_site(str(kernel.source))
-    return None
+    if operator.startswith("aten::") and (operator, key) not in _REGISTERED:
+        return None
+    function = python_function(operator, key)
+    site = _code_site(function) if function is not None else None
+    if site is None and key in ("Meta", "fake"):
+        registry = getattr(getattr(load_torch(), "_library", None), "simple_registry", None)
+        kernel = registry.singleton.find(operator).fake_impl.kernel if registry is not None else None
+        return short_site(str(kernel.source)) if kernel is not None else None
+    return site
 
 
 def _device(key: str) -> str:
@@ -116,8 +145,3 @@ def _code_site(function: Any) -> str | None:
         function = function.__wrapped__
     code = getattr(function, "__code__", None)
     return f"{short_site(code.co_filename)}:{code.co_firstlineno}" if code is not None else None
-
-
-def clean_name(text: str) -> str:
-    """Return a name usable as a file or trace label."""
-    return re.sub(r"[^\w.:-]+", "_", text)

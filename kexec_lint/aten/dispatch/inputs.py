@@ -45,9 +45,11 @@ class TensorInput:
         torch = load_torch()
         try:
             return torch._C._dispatch_keys(self.make())
-        except Exception:
-            keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, self.backend_key()))
-            for name in ("ADInplaceOrView", f"Autograd{self.backend_key()}", f"Autocast{self.backend_key()}"):
+        except (RuntimeError, AssertionError, NotImplementedError):  # AssertionError: torch was built without CUDA
+            backend = self.backend_key()
+            own = f"Sparse{backend}" if self.layout == "sparse" else backend
+            keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, own))
+            for name in ("ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"):
                 key = getattr(torch._C.DispatchKey, name, None)
                 keys = keys | torch._C.DispatchKeySet(key) if key is not None else keys
             return keys

@@ -108,12 +108,18 @@ def tree_text(events: Sequence[Event], failed: Event | None = None) -> str:
             f" ({_last(event.site)}){mark}"
         )
         if event is failed:
-            lines.append(f"{' ' * 13}{'  ' * event.depth}{(event.error or '').splitlines()[0]}")
+            lines.append(f"{' ' * 13}{'  ' * event.depth}{brief(event.error or '')}")
     return "\n".join(lines)
 
 
 def _last(site: str) -> str:
     return site.rpartition("/")[2] or "-"
+
+
+def brief(error: object) -> str:
+    """Return the first line of an error; of a missing kernel's only the first sentence, a list of keys follows."""
+    line = next(iter(str(error).strip().splitlines()), "")
+    return line.partition(" This could be because")[0] if "Could not run '" in line else line
 
 
 def chrome(events: Sequence[Event]) -> str:

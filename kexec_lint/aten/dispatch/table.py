@@ -103,23 +103,21 @@ def forget() -> None:
 
 
 def find_operator(text: str) -> Any:
-    """Return the OpOverload or OpOverloadPacket of `aten::mm`, `aten.mm.default`, `torch.ops.aten.mm` or `mm`.
+    """Return the OpOverload or OpOverloadPacket of `aten::mm`, `aten.mm.default`, `torch.ops.aten.mm`, `mm` or
+    `add.Tensor`.
 
     Raises LookupError with the nearest names.
     """
     torch = load_torch()
     name = text.strip().removeprefix("torch.ops.").replace("::", ".")
     parts = name.split(".")
-    if len(parts) == 1:
-        parts = ["aten", *parts]
-    try:
-        found = torch.ops
-        for part in parts:
-            found = getattr(found, part)
-    except AttributeError:
-        found = None
-    overload, packet = torch._ops.OpOverload, torch._ops.OpOverloadPacket
-    if not isinstance(found, (overload, packet)):
+    kinds = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+    found = _attribute(torch.ops, parts) if len(parts) > 1 else None
+    if not isinstance(found, kinds) and "::" not in text:
+        spelled = parts
+        parts = ["aten", *parts] if len(parts) == 1 or hasattr(torch.ops.aten, parts[0]) else parts
+        found = _attribute(torch.ops, parts) if parts is not spelled else found
+    if not isinstance(found, kinds):
         import difflib
 
         names = torch._C._dispatch_get_all_op_names()
@@ -128,6 +126,13 @@ def find_operator(text: str) -> Any:
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         raise LookupError(f"no operator '{wanted}' is registered{hint}")
     return found
+
+
+def _attribute(root: Any, parts: list[str]) -> Any:
+    """Return `root.a.b`, or None if a part is not there."""
+    for part in parts:
+        root = getattr(root, part, None)
+    return root
 
 
 def qualified_name(overload: Any) -> str:

@@ -7,6 +7,7 @@ tracer answers with a function that runs the kernel of the resolved key. The nam
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -132,7 +133,8 @@ class Tracer:
             known = (event.operator, event.key, event.registered_as)
             if known not in self._info:
                 row = table.rows(event.operator).get(event.key)
-                own = None if event.operator.startswith("aten::") else python_site(event.operator, event.registered_as)
+                fallback = row is not None and row.tag == "backend fallback"
+                own = None if fallback else python_site(event.operator, event.registered_as)
                 self._info[known] = (
                     row.tag if row else "",
                     own or (table.short_site(row.site) if row else ""),
@@ -210,6 +212,14 @@ def missing_names(torch: Any) -> list[str]:
     return [name for name, there in wanted.items() if not there]
 
 
+_MISFIT = re.compile(
+    r"overload|Expected a value of type|invalid combination of arguments|is missing value for argument|"
+    r"missing \d+ required positional arguments?: \"|Unknown keyword argument|\(position \d+\) must be|"
+    r"expected at most \d+ argument|takes \d+ positional arguments? but"
+)
+"""What torch's argument parsers say; Python quotes a missing parameter's name in single quotes."""
+
+
 def layer_of(event: Event | None, error: BaseException | None) -> str:
     """Return which layer raised: schema, missing kernel, fake, a check inside a kernel, or the kernel itself."""
     text = event.error if event is not None and event.error else f"{type(error).__name__}: {error}"
@@ -218,11 +228,7 @@ def layer_of(event: Event | None, error: BaseException | None) -> str:
     if "Could not run" in text or "could not find kernel" in text:
         return "dispatch: no kernel for the key"
     if event is None:
-        return (
-            "schema: the arguments fit no overload"
-            if "overload" in text or "Expected a value of type" in text
-            else "outside the dispatcher"
-        )
+        return "schema: the arguments fit no overload" if _MISFIT.search(text) else "outside the dispatcher"
     words = text.lower()
     if "fake" in words or "meta tensor" in words or event.registered_as == "Meta":
         return "fake: no data behind the tensor"
