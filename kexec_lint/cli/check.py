@@ -21,6 +21,7 @@ from kexec_lint.engine.request import Profiles, Request
 from kexec_lint.engine.rules import Selection, UnknownRule
 from kexec_lint.engine.settings import CONFIDENCES, SettingsError
 from kexec_lint.report import FORMATS, Context, render
+from kexec_lint.report.style import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -282,7 +283,7 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        click.echo(line, err=True)
+        click.echo(plain(line), err=True)
 
 
 @contextmanager

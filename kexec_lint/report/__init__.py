@@ -32,9 +32,9 @@ class Context(NamedTuple):
 
 
 def render(name: str, report: Report, context: Context) -> str:
-    """Return the report in one of FORMATS, ending in a newline unless empty."""
+    """Return the report in one of FORMATS, ending in a newline unless empty; it can be written as UTF-8."""
     text: str = importlib.import_module(f"kexec_lint.report.{name}").render(report, context)
-    return text
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # a file's name may be any bytes
 
 
 def repository_root(start: str) -> str:

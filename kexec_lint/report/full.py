@@ -9,7 +9,7 @@ from kexec_lint.engine.check import Report
 from kexec_lint.engine.texts import Texts
 from kexec_lint.findings import Confidence, Finding, Location, Related
 from kexec_lint.report import Context
-from kexec_lint.report.style import Style, place
+from kexec_lint.report.style import Style, place, plain
 
 _TAB = 4
 _MANY_ROWS = 5
@@ -50,11 +50,11 @@ class _Painter:
         style = self.style
         sure = "" if finding.confidence is Confidence.CERTAIN else style.dim(f" ({finding.confidence.value})")
         head = style.severity(finding.severity, f"{finding.severity.value}[{finding.code}]")
-        yield f"{head} {style.bold(finding.message)}{sure}"
+        yield f"{head} {style.bold(plain(finding.message))}{sure}"
         related = _without_repeats(finding.related, finding.location)
         gutter = len(str(max(m.end_row for m in (finding.location, *(r.location for r in related)))))
         pad = " " * gutter
-        main = Mark(finding.location, finding.hazard or "", True)
+        main = Mark(finding.location, plain(finding.hazard or ""), True)
         yield f"{pad}{style.frame('-->')} {place(finding.location)}"
         here = [r for r in related if _same_text(r.location, finding.location)]
         yield from self.snippet([main, *_marks(here)], gutter)
@@ -68,20 +68,20 @@ class _Painter:
         if finding.steps:
             yield f"{pad} {style.frame('=')} {style.bold('in order:')}"
             for number, step in enumerate(finding.steps, 1):
-                yield f"{pad}   {style.frame(f'{number}.')} {style.dim(place(step.location))}  {step.message}"
+                yield f"{pad}   {style.frame(f'{number}.')} {style.dim(place(step.location))}  {plain(step.message)}"
         if finding.help:
             yield from self.block(f"{pad} {style.frame('=')} ", "help", finding.help, gutter)
         if finding.fix is not None:
             yield from self.block(f"{pad} {style.frame('=')} ", "fix", finding.fix.message, gutter)
         for verdict in verdicts_of(finding):
             yield from self.block(f"{pad} {style.frame('=')} ", verdict["verdict"], verdict_words(verdict), gutter)
-        yield f"{pad} {style.frame('=')} {style.bold('why:')} kexec-lint rule {finding.code} ({finding.name})"
+        yield f"{pad} {style.frame('=')} {style.bold('why:')} kexec-lint rule {finding.code} ({plain(finding.name)})"
 
     def block(self, lead: str, title: str, text: str, gutter: int) -> Iterator[str]:
         """Yield a titled paragraph, wrapped to the terminal."""
         indent = gutter + len(title) + 5
-        lines = [piece for line in text.split("\n") for piece in self.wrap(line, indent)]
-        yield f"{lead}{self.style.bold(f'{title}:')} {lines[0]}"
+        lines = [piece for line in text.split("\n") for piece in self.wrap(plain(line), indent)]
+        yield f"{lead}{self.style.bold(f'{plain(title)}:')} {lines[0]}"
         for line in lines[1:]:
             yield f"{' ' * indent}{line}"
 
@@ -155,7 +155,7 @@ def _marks(related: Sequence[Related]) -> list[Mark]:
     labels: dict[Location, list[str]] = {}
     for item in related:
         labels.setdefault(item.location, []).append(item.message)
-    return [Mark(at, "; ".join(filter(None, texts)), False) for at, texts in labels.items()]
+    return [Mark(at, plain("; ".join(filter(None, texts))), False) for at, texts in labels.items()]
 
 
 def _same_text(a: Location, b: Location) -> bool:

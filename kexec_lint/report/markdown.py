@@ -5,6 +5,7 @@ from __future__ import annotations
 from kexec_lint.engine.check import Report
 from kexec_lint.findings import Finding
 from kexec_lint.report import Context, rule_url
+from kexec_lint.report.style import plain
 
 MARKS = {"error": "❌", "warning": "⚠️", "info": "ℹ️"}  # noqa: RUF001
 MOST = 60
@@ -40,16 +41,17 @@ def _row(finding: Finding) -> str:
 
 
 def _code(text: str) -> str:
-    return text.replace("`", "'").replace("|", "\\|").replace("\n", " ")
+    return plain(text).replace("`", "'").replace("|", "\\|")
 
 
 def _text(text: str) -> str:
     """Escape what Markdown would take as markup outside of code spans; names with `_`, `*`, `<` and `|` stay
     readable.
     """
-    pieces = text.replace("\n", " ").split("`")
+    text = plain(text)
+    pieces = text.split("`")
     if len(pieces) % 2 == 0:
-        pieces = [text.replace("\n", " ").replace("`", "'")]
+        pieces = [text.replace("`", "'")]
     shown = []
     for index, piece in enumerate(pieces):
         if index % 2:

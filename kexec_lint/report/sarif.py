@@ -134,7 +134,7 @@ class _Writer:
         uri = self.uri(at)
         if uri.startswith("/") or uri[1:3] == ":/":
             return {"uri": Path(uri).as_uri()}
-        return {"uri": quote(uri), "uriBaseId": "SRCROOT"}
+        return {"uri": quote(uri, errors="surrogateescape"), "uriBaseId": "SRCROOT"}
 
     def fix(self, fix: Fix) -> dict[str, Any]:
         files: dict[str, list[dict[str, Any]]] = {}

@@ -44,7 +44,12 @@ class Style:
         return self.paint(_SEVERITY[severity], text)
 
 
+def plain(text: str) -> str:
+    """Return text in one line without what a terminal would obey or a reader not see; most has nothing of that."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " if c in "\n\t" else "�" for c in text)
+
+
 def place(at: Location) -> str:
     """Return a location as terminals make it clickable: file:row:column, with the cell of a notebook."""
     cell = f":cell {at.cell}" if at.cell is not None else ""
-    return f"{at.filename}{cell}:{at.row}:{at.column}"
+    return f"{plain(at.filename)}{cell}:{at.row}:{at.column}"

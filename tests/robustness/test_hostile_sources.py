@@ -9,6 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kexec_lint.engine.check import check
+from kexec_lint.engine.request import Request
+from kexec_lint.engine.settings import SettingsError
+
 TARGETS = fuzzing.targets()
 EXAMPLES = 40
 """For each target; `python benchmarks/fuzz.py --minutes 60` is the long form."""
@@ -86,3 +90,16 @@ def test_bombs(name: str, tmp_path, monkeypatch) -> None:
     TARGETS[target].read(text.encode())
     assert time.process_time() - began < fuzzing.SECONDS
     assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("value", ["3", "[3]", "true", "{ a = 1 }", "[[]]", '""', "[]", "1.5"])
+@pytest.mark.parametrize("field", ["does", "kind", "params", "reads", "writes", "queue", "wait", "returns"])
+def test_any_value_of_a_model_is_taken_or_refused(field: str, value: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kexec-lint.toml").write_text(f'[models]\n"m.f" = {{ {field} = {value} }}\n')
+    (tmp_path / "a.py").write_text("import pyopencl as cl\nimport m\nm.f(cl.CommandQueue(cl.create_some_context()))\n")
+    try:
+        told = check(Request(paths=("a.py",))).errors
+    except SettingsError as error:
+        told = [str(error)]
+    assert all(line.startswith(f"{tmp_path}/kexec-lint.toml:2: models.'m.f'") for line in told)

@@ -69,11 +69,15 @@ def user_models(table: Mapping[str, Mapping[str, Any]]) -> dict[str, CallModel]:
         for field in fields:
             if field not in USER_FIELDS:
                 raise ModelError(name, f" has no field {field!r}; fields are {', '.join(USER_FIELDS)}")
+            value = fields[field]
+            if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+                raise ModelError(name, f": {field} must be a string or a list of strings")
+        fields = {field: value if isinstance(value, str) else " ".join(value) for field, value in fields.items()}
         does = fields.get("does", "command")
         if does not in USER_DOES:
             raise ModelError(name, f": does = {does!r} is not one of {', '.join(USER_DOES)}")
         params = fields.get("params", "queue" if does != "wait" else "wait_for")
-        rest = {k: v if isinstance(v, str) else " ".join(v) for k, v in fields.items() if k not in ("does", "params")}
+        rest = {key: value for key, value in fields.items() if key not in ("does", "params")}
         kind = rest.pop("kind", "kernel")
         for part in ("reads", "writes"):
             for operand in rest.get(part, "").split():
