@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from kexec_lint import rulebook
@@ -76,6 +77,13 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
     return FileResult(facts=data or None)
 
 
+def _shown(facts: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Return absolute path → path as shown, of the files that were read."""
+    import os.path
+
+    return {os.path.abspath(path): path for path in facts}
+
+
 def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Finding]:
     """Build the registry from the facts of all files and run the enabled checks on it."""
     if not facts:
@@ -103,6 +111,11 @@ def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Find
             or report.at.filename == "<runtime>"
         ):
             continue
+        if registry.asked and report.at.filename not in facts:  # the dispatcher gives absolute paths
+            shown = _shown(facts).get(report.at.filename)
+            if shown is None:
+                continue
+            report = replace(report, at=replace(report.at, filename=shown))
         rule = pages[code]
         extra = (("operator", report.operator),) if report.operator else ()
         finding = Finding(

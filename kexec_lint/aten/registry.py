@@ -155,6 +155,8 @@ class Registry:
         self.backends: set[str] = set()
         self.dangling: frozenset[str] | None = None
         """The dispatcher's own list of kernels without definition, when it was asked (`check --runtime`)."""
+        self.asked: frozenset[str] = frozenset()
+        """Namespaces whose operators the dispatcher has told."""
         wild: list[Implementation] = []
         for facts in sorted(self.files.values(), key=lambda f: bool(f.at_runtime)):  # the dispatcher's word comes last
             self.open_definitions |= set(facts.open_definitions)
@@ -163,6 +165,7 @@ class Registry:
             self.backends |= set(facts.backends)
             if facts.at_runtime:
                 self.dangling = (self.dangling or frozenset()) | set(facts.dangling)
+                self.asked |= {d.operator.partition("::")[0] for d in facts.definitions}
             for definition in facts.definitions:
                 operator = self._operator(definition.operator)
                 operator.definitions.append(definition)
@@ -243,9 +246,15 @@ class Registry:
                 yield facts, swallow
 
     def is_open(self, namespace: str, what: str) -> bool:
-        """Whether names of `what` ("definitions", "implementations") are computed at run time in a namespace."""
+        """Whether names of `what` ("definitions", "implementations") are computed at run time in a namespace, and the
+        dispatcher was not asked."""
         names = self.open_definitions if what == "definitions" else self.open_implementations
-        return namespace in names
+        return namespace in names and namespace not in self.asked
+
+    def any_open(self, namespace: str, what: str) -> bool:
+        """Whether names of that namespace, or of one that is computed too, are out of sight."""
+        names = self.open_definitions if what == "definitions" else self.open_implementations
+        return self.is_open(namespace, what) or ("*" in names and namespace not in self.asked)
 
     def functions(self, name: str, near: str = "") -> list[Function]:
         """Return the C++ functions of that name: those of file `near` if there are any, else all."""

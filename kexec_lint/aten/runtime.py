@@ -12,14 +12,17 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
+from kexec_lint.aten.dispatch.functions import CALLED_AT, watched_registrations
 from kexec_lint.aten.dispatch.table import DispatchUnavailable, load_torch, registrations
 from kexec_lint.aten.facts import Definition, FileFacts, Implementation, to_json
 from kexec_lint.findings import Location
 
 PLACE = "<runtime>"
-"""File name of records that come from the dispatcher; nothing is reported there."""
+"""File name of records that come from the dispatcher and that no Python call registered; nothing is reported there."""
 
 
 class RuntimeFailed(RuntimeError):
@@ -28,24 +31,28 @@ class RuntimeFailed(RuntimeError):
 
 def facts(module: str, python: str = sys.executable, timeout: float = 300.0) -> dict[str, dict[str, Any]]:
     """Return pseudo-file → facts of the operators that importing a module registers. Raises RuntimeFailed."""
+    handle, target = tempfile.mkstemp(suffix=".json")
+    os.close(handle)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])}
     try:
         run = subprocess.run(
-            [python, "-m", "kexec_lint.aten.runtime", module],
+            [python, "-m", "kexec_lint.aten.runtime", module, target],
             capture_output=True,
             text=True,
             env=environment,
             timeout=timeout,
             check=False,
         )
+        text = Path(target).read_text(encoding="utf-8")
     except subprocess.TimeoutExpired:
         raise RuntimeFailed(f"importing {module} took more than {timeout:.0f} s") from None
-    if run.returncode:
+    finally:
+        os.unlink(target)
+    if run.returncode or not text:
         lines = [line for line in run.stderr.strip().splitlines() if line.strip()]
         reason = lines[-1] if lines else f"the process ended with {run.returncode}"
         raise RuntimeFailed(f"--runtime {module}: {reason}")
-    found: dict[str, Any] = json.loads(run.stdout.strip().splitlines()[-1])
-    return {PLACE: found}
+    return {PLACE: json.loads(text)}
 
 
 def collect(module: str) -> FileFacts:
@@ -53,21 +60,23 @@ def collect(module: str) -> FileFacts:
     torch = load_torch()
     before = set(torch._C._dispatch_get_all_op_names())
     dangling_before = set(_dangling(torch))
-    importlib.import_module(module)
+    with watched_registrations():
+        importlib.import_module(module)
     names = sorted(set(torch._C._dispatch_get_all_op_names()) - before)
-    at = Location(PLACE, 1, 1, 1, 1)
     definitions, implementations = [], []
     for name in names:
         schema = _schema(torch, name)
         if schema is not None:
-            definitions.append(Definition(name, at, "runtime", "runtime", schema, True))
+            definitions.append(Definition(name, _place(name, "define"), "runtime", "runtime", schema, True))
         for item in registrations(name):
             if not item.inactive:
                 implementations.append(
-                    Implementation(name, at, "runtime", "runtime", item.key, fallthrough=item.fallthrough)
+                    Implementation(
+                        name, _place(name, item.key), "runtime", "runtime", item.key, fallthrough=item.fallthrough
+                    )
                 )
         if _has_fake(torch, name):
-            implementations.append(Implementation(name, at, "runtime", "runtime", "Meta", "fake"))
+            implementations.append(Implementation(name, _place(name, "Meta"), "runtime", "runtime", "Meta", "fake"))
     dangling = tuple(sorted(set(_dangling(torch)) - dangling_before))
     return FileFacts(
         definitions=tuple(definitions),
@@ -75,6 +84,12 @@ def collect(module: str) -> FileFacts:
         dangling=dangling,
         at_runtime=(module,),
     )
+
+
+def _place(name: str, key: str) -> Location:
+    """Return where Python registered it, by absolute path; PLACE for what C++ registered."""
+    file, row = CALLED_AT.get((name, key), (PLACE, 1))
+    return Location(os.path.abspath(file) if file != PLACE else PLACE, row, 1, row, 2)
 
 
 def _dangling(torch: Any) -> list[str]:
@@ -97,7 +112,8 @@ def _has_fake(torch: Any, name: str) -> bool:
 
 
 def main() -> None:
-    """Print the facts of the module named on the command line, or end with one line on standard error."""
+    """Write the facts of the module named on the command line to the file named after it, or end with one line on
+    standard error."""
     module = sys.argv[1]
     sys.path.insert(0, "")
     try:
@@ -107,7 +123,7 @@ def main() -> None:
     except Exception as error:  # whatever the user's module raises
         text = str(error).strip().splitlines()
         sys.exit(f"importing {module} raises {type(error).__name__}: {text[0] if text else ''}")
-    print(json.dumps(to_json(found)))
+    Path(sys.argv[2]).write_text(json.dumps(to_json(found)), encoding="utf-8")
 
 
 if __name__ == "__main__":

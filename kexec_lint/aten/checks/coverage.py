@@ -16,8 +16,7 @@ def _is_closed(registry: Registry, operator: Operator) -> bool:
     """Whether every implementation of the operator should be in sight."""
     if not operator.definitions or any(d.via == "RegisterOperators" for d in operator.definitions):
         return False
-    open_names = registry.open_implementations
-    if operator.namespace in open_names or "*" in open_names:
+    if registry.any_open(operator.namespace, "implementations"):
         return False
     definition = operator.definitions[0]
     own = definition.via in ("custom_op", "triton_op") or operator.namespace in registry.owned

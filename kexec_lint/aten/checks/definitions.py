@@ -29,31 +29,37 @@ _OPAQUE = re.compile(r"[(,]\s*(?!torch\.\w+\s)[A-Za-z_]\w*(?:\.\w+)+\s+\w+")
 def _without_kernel(registry: Registry, language: str) -> Iterator[Report]:
     for operator in registry.operators.values():
         definition = operator.definition
-        if definition is None or definition.language != language or not _undefined_kernels(operator):
+        if definition is None or _language(definition) != language or not _undefined_kernels(operator):
             continue
         space = operator.namespace
-        if definition.via in ("RegisterOperators", "runtime") or registry.is_open(space, "implementations"):
+        asked = space in registry.asked
+        if definition.via == "RegisterOperators" or registry.any_open(space, "implementations"):
             continue
-        if "*" in registry.open_implementations or registry.fallbacks & {"CPU", "CUDA", "PrivateUse1"}:
+        if registry.fallbacks & {"CPU", "CUDA", "PrivateUse1"}:
             continue
         if any(d.language not in (language, "runtime") for d in operator.definitions):
             continue
-        if language == "python" and (registry.loads_anything or _imports_extension(registry, definition)):
+        if language == "python" and not asked and (registry.loads_anything or _imports_extension(registry, definition)):
             continue  # its kernel may be in the loaded library
         called = [c for c in operator.calls if not c.guarded]
         whole = space in registry.owned
-        if not whole and not called and not _has_siblings(registry, operator):
+        if not whole and not asked and not called and not _has_siblings(registry, operator):
             continue
         yield Report(
             definition.at,
             f"'{operator.name}' is defined but no kernel implements it",
             "register one (Library.impl, register_kernel, TORCH_LIBRARY_IMPL); a call raises "
             f"\"Could not run '{operator.name}' with arguments from the 'CPU' backend\"",
-            "likely",
+            "certain" if asked else "likely",
             tuple(Related("called here", c.at) for c in called[:1]),
             "error" if whole else None,
             operator.name,
         )
+
+
+def _language(record: Definition | Implementation) -> str:
+    """Return the language of a record; what the dispatcher tells and a place is known of was registered by Python."""
+    return "python" if record.language == "runtime" else record.language
 
 
 def _has_siblings(registry: Registry, operator: Operator) -> bool:
@@ -107,8 +113,9 @@ def _dangling(registry: Registry, language: str) -> Iterator[Report]:
         # Outside a wholly visible namespace only a misspelt name is worth a word.
         if not whole and not (close and not _is_complete(registry.operators[close], operator)):
             continue
-        for implementation in operator.implementations:
-            if implementation.language != language:
+        written = [i for i in operator.implementations if i.via != "runtime"]
+        for implementation in written or operator.implementations:
+            if _language(implementation) != language:
                 continue
             raises = (
                 implementation.language == "python"
@@ -164,6 +171,7 @@ def duplicate_registration(registry: Registry) -> Iterator[Report]:
         for implementation in operator.implementations:
             if (
                 implementation.key == "?"
+                or implementation.via == "runtime"
                 or implementation.operator.startswith("*::")
                 or implementation.raw == "default"
             ):

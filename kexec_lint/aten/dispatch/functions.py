@@ -4,6 +4,7 @@ registries."""
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
@@ -83,13 +84,16 @@ def _cpp_name(entry: dict[str, Any]) -> str:
 _REGISTERED: dict[tuple[str, str], Any] = {}
 """(operator, key) → Python function, of the registrations that `watched_registrations` saw."""
 
+CALLED_AT: dict[tuple[str, str], tuple[str, int]] = {}
+"""(operator, key) → file and line of the `Library.impl` call; the key "define" stands for `Library.define`."""
+
 
 @contextmanager
 def watched_registrations() -> Iterator[None]:
-    """Remember which Python function `Library.impl` gives to which operator and key: the dispatcher's own table only
-    has the line of the Library."""
+    """Remember which Python function `Library.impl` gives to which operator and key, and where it is called: the
+    dispatcher's own table only has the line of the Library."""
     library = load_torch().library.Library
-    original = library.impl
+    original, original_define = library.impl, library.define
 
     @wraps(original)
     def impl(self: Any, op_name: Any, fn: Any, dispatch_key: str = "", *args: Any, **kwargs: Any) -> Any:
@@ -97,14 +101,31 @@ def watched_registrations() -> Iterator[None]:
         schema = getattr(op_name, "_schema", None)
         name = str(op_name) if schema is None else f"{schema.name}.{schema.overload_name}".rstrip(".")
         key = dispatch_key or getattr(self, "dispatch_key", "") or "CompositeImplicitAutograd"
-        _REGISTERED[name if "::" in name else f"{self.ns}::{name}", key] = fn
+        name = name if "::" in name else f"{self.ns}::{name}"
+        _REGISTERED[name, key] = fn
+        CALLED_AT[name, key] = _caller()
         return result
 
-    library.impl = impl
+    @wraps(original_define)
+    def define(self: Any, schema: str, *args: Any, **kwargs: Any) -> Any:
+        result = original_define(self, schema, *args, **kwargs)
+        CALLED_AT[f"{self.ns}::{schema.partition('(')[0].strip().rpartition('::')[2]}", "define"] = _caller()
+        return result
+
+    library.impl, library.define = impl, define
     try:
         yield
     finally:
-        library.impl = original
+        library.impl, library.define = original, original_define
+
+
+def _caller() -> tuple[str, int]:
+    """Return file and line of the innermost frame outside torch and this module."""
+    frame: Any = sys._getframe(2)
+    own = str(Path(load_torch().__file__).parent)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def python_function(operator: str, key: str) -> Any:
