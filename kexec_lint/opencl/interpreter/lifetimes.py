@@ -9,7 +9,17 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.interpreter import calls, effects
 from kexec_lint.opencl.interpreter.machine import Machine
-from kexec_lint.opencl.interpreter.values import AbstractValue, Frame, FunctionValue, Object, Phi, TupleValue
+from kexec_lint.opencl.interpreter.values import (
+    AbstractValue,
+    External,
+    Frame,
+    FunctionValue,
+    Known,
+    Object,
+    Phi,
+    TupleValue,
+    Unknown,
+)
 
 
 def drop_result(m: Machine, value: AbstractValue, span: p.Span) -> None:
@@ -102,8 +112,14 @@ def held(m: Machine, wanted: Object) -> bool:
             pending.extend(value for _, value in current.returns)
             pending.extend(current.temporaries)
             current = current.parent
-        pending.extend(frame.scope.frame.variables.values())
+        if id(frame.scope) not in seen:
+            seen.add(id(frame.scope))
+            pending.extend(frame.scope.frame.variables.values())
     return leads_to(m, pending, wanted)
+
+
+_ATOMS = frozenset({Known, Unknown, External, str, int, bool, type(None)})
+"""Values that lead to nothing; the state of unknown ones is kept aside."""
 
 
 def leads_to(m: Machine, roots: Iterable[Any], wanted: Object) -> bool:
@@ -114,6 +130,8 @@ def leads_to(m: Machine, roots: Iterable[Any], wanted: Object) -> bool:
         pending.extend(state.values())
     while pending:
         value = pending.pop()
+        if value.__class__ in _ATOMS:
+            continue
         if value is wanted or (isinstance(value, Object) and value.model is not None and value.model is wanted.model):
             return True
         if id(value) in seen:
