@@ -10,13 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from kexec_lint.engine import executors, index, rewriting
+from kexec_lint.engine import executors, rewriting
 from kexec_lint.engine.check import Report, check
 from kexec_lint.engine.decoding import Unreadable, decode
-from kexec_lint.engine.request import Profiles, Request
+from kexec_lint.engine.place import Place
+from kexec_lint.engine.request import Request
 from kexec_lint.engine.rewriting import apart, applied
 from kexec_lint.engine.texts import Texts
-from kexec_lint.engine.tree import RecordingProject, Tree
+from kexec_lint.engine.tree import RecordingProject
 from kexec_lint.engine.unneeded import without_code
 from kexec_lint.findings import Finding
 
@@ -39,14 +40,7 @@ class Fixed:
 
 def offer(findings: Sequence[Finding], request: Request, data: Callable[[str], bytes | None]) -> list[Finding]:
     """Return the findings, each with its fix if it has one. `data` gives the bytes of a file by displayed name."""
-    profiles = Profiles(request, index.load(request.cache_directory))
-    start = os.getcwd()
-    roots = [os.path.abspath(path) for path in request.paths if os.path.isdir(path)]
-    tree = Tree(start, roots)
-    for path, unsaved in request.buffers:
-        tree.overlay(path, unsaved)
-    if request.stdin is not None:
-        tree.overlay(os.path.abspath(request.stdin[0]), request.stdin[1])
+    at = Place(request)
     by_file: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_file[finding.location.filename].append(finding)
@@ -59,12 +53,12 @@ def offer(findings: Sequence[Finding], request: Request, data: Callable[[str], b
             source = decode(filename, content)
         except Unreadable:
             continue
-        profile = profiles.of(os.path.dirname(os.path.join(start, filename)))
+        profile = at.profile(filename)
         wanted = {(f.code, f.location.row, f.location.column): f for f in here if f.fix is None}
         for reader in profile.readers:
             find = getattr(executors.load(reader.module), "propose_fixes", None)
             if find is not None and source.cells is None and reader.wants(source.suffix, content):
-                found = find(source, RecordingProject(tree), profile.options, frozenset(wanted))
+                found = find(source, RecordingProject(at.tree), profile.options, frozenset(wanted))
                 for key, fix in found.items():
                     fixes[wanted[key]] = replace(wanted[key], fix=fix)
         for finding in here:

@@ -66,8 +66,8 @@ def workspace_edit(edits: Iterable[Edit], place: Placing) -> lsp.WorkspaceEdit:
     return lsp.WorkspaceEdit(changes=changes)
 
 
-def hover(findings: Sequence[Finding]) -> str:
-    """Return Markdown about the findings at a place: each with what to do, and the page of each rule once."""
+def hover(findings: Sequence[Finding], order: str | None) -> str:
+    """Return Markdown about a place: each finding with what to do, the order there, the page of each rule once."""
     pages = rulebook.load()
     parts = []
     for finding in findings:
@@ -75,6 +75,8 @@ def hover(findings: Sequence[Finding]) -> str:
         parts.append(f"**{finding.code}** {finding.name} · {certainty}\n\n{finding.message}")
         if finding.help:
             parts.append(f"*{finding.help}*")
+    if order is not None:
+        parts.append(order)
     for code in dict.fromkeys(finding.code for finding in findings):
         if code in pages:
             parts.append(f"---\n\n{pages[code].body.strip()}\n\n[{code} on the web]({pages[code].url})")

@@ -32,6 +32,14 @@ def position(lines: Sequence[str], row: int, column: int, encoding: str) -> lsp.
     return lsp.Position(row - 1, units(lines[row - 1][: column - 1], encoding))
 
 
+def place_of(lines: Sequence[str], at: lsp.Position, encoding: str) -> tuple[int, int]:
+    """Return the row and column of a position of the protocol."""
+    line = lines[at.line] if at.line < len(lines) else ""
+    codec, size = _BYTES[encoding]
+    units = line.encode(codec, "surrogatepass")[: at.character * size]
+    return at.line + 1, len(units.decode(codec, "ignore")) + 1
+
+
 def span(lines: Sequence[str], at: Location, encoding: str) -> lsp.Range:
     """Return the protocol's range of a location."""
     return lsp.Range(position(lines, at.row, at.column, encoding), position(lines, at.end_row, at.end_column, encoding))

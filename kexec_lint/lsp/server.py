@@ -23,7 +23,7 @@ from kexec_lint.findings import Finding, Location
 from kexec_lint.lsp import actions, buffers
 from kexec_lint.lsp.buffers import Buffer
 from kexec_lint.lsp.diagnostics import Placing, diagnostic, located
-from kexec_lint.lsp.places import split, touches
+from kexec_lint.lsp.places import place_of, split, touches
 from kexec_lint.lsp.session import Session, Survey, survey
 from kexec_lint.lsp.settings import SECTION, ClientSettingsError, read
 
@@ -299,13 +299,23 @@ class Server:
         return await loop.run_in_executor(self._thread, self.session.offer, buffer, others, findings)
 
     async def hover(self, params: lsp.HoverParams) -> lsp.Hover | None:
-        """Answer what the findings under the cursor are about."""
+        """Answer what the findings under the cursor are about, and what order holds at the command there."""
         uri = params.text_document.uri
         buffer = await self.fresh(uri)
-        findings = self._at(buffer, uri, lsp.Range(params.position, params.position)) if buffer else []
-        if not findings:
+        if buffer is None:
             return None
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, actions.hover(findings)))
+        findings = self._at(buffer, uri, lsp.Range(params.position, params.position))
+        others = [other for path, other in self._buffers().items() if path != buffer.path]
+        cell, lines = next(
+            (cell, lines) for cell, (part, lines) in buffer.parts.items() if unquote(part) == unquote(uri)
+        )
+        row, column = place_of(lines, params.position, _value(self.lsp.workspace.position_encoding))
+        at = Location(self.session.shown(buffer.path), row, column, row, column, cell)
+        loop = asyncio.get_running_loop()
+        order = await loop.run_in_executor(self._thread, self.session.order_at, buffer, others, at)
+        if not findings and order is None:
+            return None
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, actions.hover(findings, order)))
 
     async def explain(self, code: str) -> None:
         """Open the page of a rule, or say its summary where the client cannot open a document."""

@@ -14,7 +14,7 @@ from kexec_lint.engine.patterns import PatternError
 from kexec_lint.engine.request import Request
 from kexec_lint.engine.rules import UnknownRule
 from kexec_lint.engine.settings import SettingsError
-from kexec_lint.findings import Finding
+from kexec_lint.findings import Finding, Location
 from kexec_lint.lsp.buffers import Buffer
 from kexec_lint.lsp.moved import move
 from kexec_lint.lsp.settings import ClientSettings
@@ -105,6 +105,13 @@ class Session:
 
         request = self._request(others)._replace(stdin=(buffer.path, buffer.data), cache_results=False)
         return fixing.offer(findings, request, lambda _: buffer.data)
+
+    def order_at(self, buffer: Buffer, others: Sequence[Buffer], at: Location) -> str | None:
+        """Return Markdown about the order that holds at a place of an open file, None if no command is there."""
+        from kexec_lint.engine import place
+
+        request = self._request(others)._replace(stdin=(buffer.path, buffer.data), cache_results=False)
+        return place.order_at(request, buffer.data, at)
 
     def survey(self, folders: Sequence[str], buffers: Sequence[Buffer]) -> Request:
         """Return the request for a run over all folders, for `survey` in another process."""

@@ -44,6 +44,15 @@ def propose_fixes(
     return offers(source, project, options, wanted)
 
 
+def tell_order(source: Source, project: Project, options: Options, at: tuple[int, int]) -> str | None:
+    """Return Markdown about the order that holds at the command at a row and column, None if there is none."""
+    from kexec_lint.opencl.order import order_at
+
+    if source.suffix in (".cl", ".ocl"):
+        return None
+    return order_at(source, project, options, at)
+
+
 def conclude(facts: Mapping[str, dict[str, Any]], options: Options) -> list[Finding]:
     """Every OpenCL rule is decided file by file."""
     return []

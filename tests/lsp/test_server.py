@@ -136,6 +136,20 @@ async def test_hover_tells_the_finding_and_its_page(talk, folder: Path):
         assert await client.text_document_hover_async(lsp.HoverParams(document, lsp.Position(0, 0))) is None
 
 
+async def test_hover_tells_the_order_that_holds_at_a_command(talk, folder: Path):
+    fetch = "down = cl.enqueue_copy(queue, host, y, is_blocking=False, wait_for=[run])\nqueue.finish()"
+    async with talk() as client:
+        uri = opened(client, folder / "app.py", RACE.replace("queue.finish()", fetch))
+        await until(client, uri, len)
+        document = lsp.TextDocumentIdentifier(uri)
+        told = await client.text_document_hover_async(lsp.HoverParams(document, lsp.Position(KERNEL, 10)))
+        assert "**Order** of kernel square (line 16) on out-of-order queue `queue`" in told.contents.value
+        assert "- **not** after the upload (line 15), though both use `x`" in told.contents.value
+        told = await client.text_document_hover_async(lsp.HoverParams(document, lsp.Position(KERNEL + 1, 20)))
+        assert "- after kernel square (line 16): its event is in the wait list" in told.contents.value
+        assert "missing-wait-edge" not in told.contents.value
+
+
 async def test_settings_of_the_editor_and_of_the_project_take_hold_at_once(talk, folder: Path):
     async with talk(settings={"ignore": ["OCL101"]}) as client:
         uri = opened(client, folder / "app.py", RACE)
