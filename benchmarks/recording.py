@@ -1,6 +1,9 @@
 """What recording costs: the same program plain and under `verify run`, empty kernels and kernels that compute.
 
-python benchmarks/recording.py [--repeat 5]
+    python benchmarks/recording.py [--repeat 7]
+
+Plain and recorded runs alternate. Printed are the medians and every figure behind them, by the wall clock, by the
+processor time of the whole process and by that of the thread that launches, which a busy machine disturbs least.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ for _ in range(20):
     empty(queue, (64,), None, x)
     compute(queue, (4096,), None, x, 1)
 queue.finish()
-began = time.perf_counter()
+clocks = time.perf_counter, time.process_time, time.thread_time
+began = [clock() for clock in clocks]
 for i in range(launches):
     if work:
         compute(queue, (4096,), None, x, work)
@@ -46,12 +50,15 @@ for i in range(launches):
     if i % 50 == 49:
         queue.finish()
 queue.finish()
-print(time.perf_counter() - began)
+print(*(clock() - start for clock, start in zip(clocks, began)))
 '''
 
 
-def seconds(arguments: list[str], recorded: bool, folder: str) -> float:
-    """Return the seconds that the program took by its own clock."""
+CLOCKS = ("wall", "process", "launching thread")
+
+
+def seconds(arguments: list[str], recorded: bool, folder: str) -> list[float]:
+    """Return the seconds that the program took by its own clocks."""
     script = os.path.join(folder, "program.py")
     with open(script, "w", encoding="utf-8") as file:
         file.write(PROGRAM)
@@ -69,13 +76,14 @@ def seconds(arguments: list[str], recorded: bool, folder: str) -> float:
         command = [sys.executable, "-W", "ignore", "-m", "kexec_lint.verify.launcher", json.dumps(job)]
     else:
         command = [sys.executable, "-W", "ignore", script, *arguments]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [float(word) for word in done.stdout.split()]
 
 
 def main() -> None:
     """Measure both, alternating, and print the medians."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for what, arguments in (("empty kernels", ["5000", "0"]), ("computing kernels", ["300", "3000"])):
@@ -83,10 +91,17 @@ def main() -> None:
             for _ in range(options.repeat):
                 plain.append(seconds(arguments, False, folder))
                 recorded.append(seconds(arguments, True, folder))
-            one, two = statistics.median(plain), statistics.median(recorded)
             count = int(arguments[0])
-            more = (two - one) / count * 1e6
-            print(f"{what}: plain {one / count * 1e6:.1f} µs a launch, recorded {more:+.1f} µs, {two / one:.2f} times")
+            print(f"{what}, {count} launches, µs for each:")
+            for clock, before, after in zip(CLOCKS, zip(*plain, strict=True), zip(*recorded, strict=True), strict=True):
+                one, two = statistics.median(before), statistics.median(after)
+                raw = ", ".join(
+                    f"{a / count * 1e6:.1f}/{b / count * 1e6:.1f}" for a, b in zip(before, after, strict=True)
+                )
+                print(
+                    f"  {clock}: {one / count * 1e6:.1f} plain, {two / count * 1e6:.1f} recorded, {two / one:.3f} times"
+                    f" ({raw})"
+                )
 
 
 if __name__ == "__main__":

@@ -70,6 +70,11 @@ class _Builder:
         self.events: dict[int, g.Event] = {}
         self.texts: dict[int, str] = {}
         self.by_number: dict[int, Ran] = {}
+        self.sites: dict[int, g.Site] = {}
+        self.heads_of_launches: dict[int, Any] = {}
+        self.names: dict[int, list[Any]] = {}
+        """Of threads: the name in ordinals, how many commands it enqueued, how many threads it started."""
+        self.born: dict[int, str] = {}
         self.taken_back: set[int] = set()
         self.mapped: set[g.Mapping] = set()
         self.threads: set[int] = set()
@@ -117,16 +122,23 @@ class _Builder:
         if kind == "main":
             self.threads.add(thread)
             self.heads[thread] = self.latest
+            self.names[thread] = ["0", 0, 0]
         elif kind in ("fork", "release", "end"):
             if thread in self.heads:
                 self.handed.setdefault(number, {})[thread] = self.heads[thread]
+            if kind == "fork":
+                lane = self.names.setdefault(thread, ["?", 0, 0])
+                lane[2] += 1
+                self.born[number] = f"{lane[0]}.{lane[2]}"
             if kind == "end":
+                self.names.pop(thread, None)
                 self.threads.discard(thread)
                 self.heads.pop(thread, None)
         else:
             given = self.handed.get(number, {})
             if kind == "begin":
                 self.threads.add(thread)
+                self.names[thread] = [self.born.get(number, "?"), 0, 0]
                 self.heads[thread] = next(iter(given.values()), self.latest)
             elif any(point is not self.heads.get(thread) for point in given.values()):
                 point = g.HostPoint(len(self.graph.nodes), (), frozenset(), kind="thread")
@@ -168,6 +180,14 @@ class _Builder:
                     self.events[record[1]] = g.Event("user")
                 case "C":
                     self.command(*record[1:])
+                case "B":
+                    self.heads_of_launches[record[1]] = record[2:]
+                case "K":
+                    self.launch(*record[1:])
+                case "Z":
+                    self.sites[record[1]] = tuple(
+                        self.places[place]._replace(frame=frame) for frame, place in record[2]
+                    )
                 case "H":
                     self.point(*record[1:])
                 case "A":
@@ -187,11 +207,17 @@ class _Builder:
         self.trace.graphs = [graph for graph in self.trace.graphs if graph.commands]
         return self.trace
 
-    def site(self, raw: tuple[tuple[int, int], ...]) -> g.Site:
+    def site(self, number: int) -> g.Site:
         """Return a call chain as the graph has it; UNKNOWN where none of the user's code stood on the stack."""
-        if not raw:
-            return (UNKNOWN,)
-        return tuple(self.places[place]._replace(frame=frame) for frame, place in raw)
+        return self.sites.get(number, (UNKNOWN,))
+
+    def launch(
+        self, number: int, head: int, site: int, waits: tuple[int, ...] | None, thread: int, begin: int, end: int
+    ) -> None:
+        """Add a kernel."""
+        name, queue, operands, through, launch = self.heads_of_launches[head]
+        flags = False, False, through, None, 0
+        self.command(number, "kernel", name, queue, site, waits, operands, flags, launch, thread, begin, end)
 
     def command(
         self,
@@ -199,8 +225,8 @@ class _Builder:
         kind: str,
         what: str,
         queue_number: int,
-        raw_site: Any,
-        waits: tuple[int, ...],
+        raw_site: int,
+        listed: tuple[int, ...] | None,
         operands: tuple[Any, ...],
         flags: tuple[Any, ...],
         launch: Any,
@@ -209,7 +235,8 @@ class _Builder:
         end: int,
     ) -> None:
         """Add a command with all its edges (E1 to E5 of the specification)."""
-        blocking, nanny, through, listed, mapping, of, ordinal = flags
+        blocking, nanny, through, mapping, of = flags
+        waits = listed or ()
         queue, site = self.queues[queue_number], self.site(raw_site)
         if queue.name == "the queue":
             _name_queue(queue, site)
@@ -220,7 +247,7 @@ class _Builder:
             command.what = _array_word(through, what)
         kernel = None
         if launch is not None:
-            source, shape, _ = launch
+            source, shape = launch
             kernel = read_kernels(self.texts[source]).get(what) if source in self.texts else None
             command.kernel, command.kernel_object = kernel, (source, what) if source else None
             command.launch = g.Launch(global_size=shape or None)
@@ -238,7 +265,7 @@ class _Builder:
                 if earlier.kind == "barrier":
                     command.after(earlier, kind="barrier")
         known = [self.events.get(wait) for wait in waits]
-        command.wait_list = "none" if not listed else "events" if waits else "empty"
+        command.wait_list = "none" if listed is None else "events" if waits else "empty"
         for waited in known:
             if waited is None:
                 # Made by code that was not seen: it may stand for anything that is pending.
@@ -268,7 +295,9 @@ class _Builder:
         self.graph.nodes.append(command)
         lane.append(command)
         self.open.add(number)
-        ran = Ran(command, ordinal, number, thread, begin, end)
+        mine = self.names.setdefault(thread, ["?", 0, 0])
+        mine[1] += 1
+        ran = Ran(command, (mine[0], mine[1]), number, thread, begin, end)
         self.by_number[number] = ran
         self.trace.commands.append(ran)
         if len(self.graph.nodes) > SEGMENT:
@@ -311,7 +340,7 @@ class _Builder:
         kind: str,
         queue_number: int,
         events: tuple[int, ...],
-        raw_site: Any,
+        raw_site: int,
         what: str,
         thread: int,
         begin: int,
@@ -375,7 +404,7 @@ class _Builder:
         writes: bool,
         mapping_number: int,
         what: str,
-        raw_site: Any,
+        raw_site: int,
         thread: int,
         now: int,
     ) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from kexec_lint.verify.recorder import threads
 from kexec_lint.verify.recorder.commands import COMMANDS, KERNEL, MAP, Row
 from kexec_lint.verify.recorder.objects import MARK
-from kexec_lint.verify.recorder.recorder import Call, Recorder
+from kexec_lint.verify.recorder.recorder import Call, Launched, Recorder
 
 
 class _MapLife:
@@ -134,25 +134,31 @@ def _operands(r: Recorder, row: Row, bound: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _kernel(r: Recorder, original: Any) -> Any:
+    launch, plain, changes = r.launch, r.plain, r.changes
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        if r.off():
+        if r.stopped or (changes and r.off()):
             return original(*args, **kwargs)
         kernel = args[1] if len(args) > 1 else kwargs["kernel"]
-        known = _known(kernel)
+        try:
+            known: Launched = kernel._kexec_lint
+        except AttributeError:
+            known = _known(kernel)
         operands = known.operands
         if operands is None:
             operands = known.operands = tuple(
                 [(m[0], 0, m[1], None, None, index) for index, m in known.arguments.items()]
             )
             known.shared = any(m[0] in r.objects.starts for m in known.arguments.values())
-        if known.name is None:
-            known.name = kernel.function_name
-        name, text = known.name, known.text
-        if r.plain and not kwargs and len(args) > 5 and not known.shared:
-            return r.launch(original, args, name, operands, text)
+            known.head = 0
+            if known.name is None:
+                known.name = kernel.function_name
+        if plain and not kwargs and len(args) > 5 and not known.shared:
+            return launch(original, args, known)
         bound = dict(zip(KERNEL, args, strict=False))
         bound.update(kwargs)
-        return r.issue(Call(original, args, kwargs, 5, None), "kernel", name, bound, operands, False, text=text)
+        call = Call(original, args, kwargs, 5, None)
+        return r.issue(call, "kernel", known.name or "", bound, operands, False, text=known.text)
 
     return call
 
@@ -284,7 +290,7 @@ def _set_callback(r: Recorder, original: Any) -> Any:
             # Completion orders the callback after the command (architecture, "Host-Side and Device-Side Commands").
             with suppress(Exception):  # the program waits for its callback, whatever becomes of our note
                 if not r.off():
-                    r.host("wait", 0, numbers, "callback", time.perf_counter_ns(), ())
+                    r.host("wait", 0, numbers, "callback", time.perf_counter_ns(), 0)
             return callback(status)
 
         return original(self, kind, called)
@@ -367,31 +373,15 @@ def _slice(r: Recorder, original: Any) -> Any:
     return getitem
 
 
-class _Kernel:
-    """What is known of a kernel object: the memory objects among its arguments, its name and source.
-
-    `shared`: the host reaches some of them without a command.
-    """
-
-    __slots__ = ("arguments", "name", "operands", "shared", "text")
-
-    def __init__(self) -> None:
-        self.operands: tuple[Any, ...] | None = None
-        self.shared = False
-        self.arguments: dict[int, tuple[int, int]] = {}
-        self.name: str | None = None
-        self.text: str | None = None
-
-
-def _known(kernel: Any) -> _Kernel:
+def _known(kernel: Any) -> Launched:
     try:
-        known: _Kernel = kernel._kexec_lint
+        known: Launched = kernel._kexec_lint
     except AttributeError:
-        known = kernel._kexec_lint = _Kernel()
+        known = kernel._kexec_lint = Launched()
     return known
 
 
-def _remember(r: Recorder, known: _Kernel, index: int, value: Any) -> None:
+def _remember(r: Recorder, known: Launched, index: int, value: Any) -> None:
     if isinstance(value, r.memory_types):
         now = r.objects.memory(value)
         if known.arguments.get(index) != now:
@@ -411,12 +401,30 @@ def _set_arg(r: Recorder, original: Any) -> Any:
 
 
 def _set_arg_multi(r: Recorder, original: Any) -> Any:
+    changes = r.changes
+    values: set[type] = set()
+    """Types of arguments that are no memory."""
+
     def set_arg_multi(self: Any, pairs: tuple[Any, ...]) -> Any:
         original(self, pairs)
-        if not r.off():
+        if r.stopped or (changes and r.off()):
+            return
+        try:
+            known: Launched = self._kexec_lint
+        except AttributeError:
             known = _known(self)
-            for index in range(0, len(pairs), 2):
-                _remember(r, known, pairs[index], pairs[index + 1])
+        arguments = known.arguments
+        each = iter(pairs)
+        for index in each:
+            value = next(each)
+            if type(value) in values:
+                if index in arguments:
+                    del arguments[index]
+                    known.operands = None
+            elif getattr(value, MARK, None) is not arguments.get(index, r):
+                if not isinstance(value, r.memory_types):
+                    values.add(type(value))
+                _remember(r, known, index, value)
 
     return set_arg_multi
 

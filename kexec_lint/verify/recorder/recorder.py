@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from kexec_lint.verify.recorder.gates import Gate, Gates
 from kexec_lint.verify.recorder.objects import Objects
 from kexec_lint.verify.recorder.sites import Sites
-from kexec_lint.verify.recorder.stream import Writer
+from kexec_lint.verify.recorder.stream import MOST, Writer
 from kexec_lint.verify.recorder.watch import Seen, Watch
-
-MOST = 200_000
-"""Commands after which recording stops: the file has then about 50 MB."""
 
 KEPT = 256 * 1024 * 1024
 """Bytes of memory objects and downloads that an experiment keeps for comparison."""
+
+
+_clock, _ident = time.perf_counter_ns, threading.get_ident
 
 
 class Call(NamedTuple):
@@ -47,6 +47,26 @@ class Experiment:
     contents: str | None = None
     gates: tuple[tuple[Ordinal, Ordinal], ...] = ()
     deadline: float = 1.0
+
+
+class Launched:
+    """What is known of a kernel object: the memory objects among its arguments, its name and source.
+
+    `shared`: the host reaches some of them without a command. `head`: the number of the record of a launch on `queue`
+    of `shape` out of `through`, 0 if its operands have changed since.
+    """
+
+    __slots__ = ("arguments", "head", "name", "operands", "queue", "shape", "shared", "text", "through")
+
+    def __init__(self) -> None:
+        self.operands: tuple[Any, ...] | None = None
+        self.shared = False
+        self.arguments: dict[int, tuple[int, int]] = {}
+        self.name: str | None = None
+        self.text: str | None = None
+        self.head = self.queue = 0
+        self.shape: Any = None
+        self.through = ""
 
 
 class _Lane:
@@ -85,7 +105,9 @@ class Recorder:
     def __post_init__(self) -> None:
         self.objects = Objects(self.cl, self.np, self.writer, self.keep)
         self.pid = os.getpid()
-        self.closed = False
+        self.closed = self.stopped = False
+        os.register_at_fork(after_in_child=self._forked)
+        self.writer.full = self._full
         self.main = threading.get_ident()
         self.writer.put(("T", "main", 0, self.main))
         self.lanes: dict[int, _Lane] = {}
@@ -111,7 +133,14 @@ class Recorder:
 
     def off(self) -> bool:
         """Return whether nothing is recorded: after the end, in a fork, in what the recorder itself does."""
-        return self.closed or os.getpid() != self.pid or getattr(self.busy, "yes", False)
+        return self.stopped or (self.changes and getattr(self.busy, "yes", False))
+
+    def _forked(self) -> None:
+        self.stopped = True
+
+    def _full(self) -> None:
+        self.note(f"recording stopped after about {MOST} commands")
+        self.close()
 
     def note(self, text: str) -> None:
         """Leave a line for the report."""
@@ -148,12 +177,11 @@ class Recorder:
             args, kwargs = _with(args, kwargs, call.wait_at, "wait_for", waits)
         listed = None if waits is None else self.numbers(waits)
         ident = threading.get_ident()
-        lane = self.lane(ident)
-        lane.count += 1
-        ordinal = lane.name, lane.count
         begin = time.perf_counter_ns()
         if self.changes:
-            result = self._changed(call, args, kwargs, queue, waits, blocking, ordinal)
+            lane = self.lane(ident)
+            result = self._changed(call, args, kwargs, queue, waits, blocking, (lane.name, lane.count + 1))
+            lane.count += 1
         else:
             result = call.function(*args, **kwargs)
         end = time.perf_counter_ns()
@@ -174,9 +202,9 @@ class Recorder:
         if not blocking and not self.changes:
             self._take_off(number, queue_number, kind, bound, operands)
         source = self.objects.source(text) if text is not None else 0
-        flags = (blocking, nanny, through, listed is not None, mapping, of, ordinal)
+        flags = (blocking, nanny, through, mapping, of)
         shape = bound.get("global_work_size")
-        launch = (source, _sizes(shape), len(operands)) if kind == "kernel" else None
+        launch = (source, _sizes(shape)) if kind == "kernel" else None
         self.writer.put(
             (
                 "C",
@@ -185,7 +213,7 @@ class Recorder:
                 what,
                 queue_number,
                 site,
-                listed or (),
+                listed,
                 operands,
                 flags,
                 launch,
@@ -196,9 +224,6 @@ class Recorder:
         )
         if blocking:
             self.host("wait", 0, (number,), "blocking", begin, site)
-        if lane.count >= MOST:
-            self.note(f"recording stopped after {MOST} commands")
-            self.close()
         return result
 
     def _take_off(self, number: int, queue: int, kind: str, bound: dict[str, Any], operands: tuple[Any, ...]) -> None:
@@ -218,48 +243,37 @@ class Recorder:
         if touched:
             self.watch.began(number, queue, touched)
 
-    def launch(self, function: Any, args: tuple[Any, ...], name: str, operands: tuple[Any, ...], text: Any) -> Any:
+    def launch(self, function: Any, args: tuple[Any, ...], known: Launched) -> Any:
         """Enqueue a kernel and note it: `issue` for the commonest call, when nothing is to be changed."""
         site, through = self.sites.take(3)
         waits = args[5]
-        if waits is not None and type(waits) is not list and type(waits) is not tuple:
-            waits = list(waits)
-            args = (*args[:5], waits, *args[6:])
-        listed = None if waits is None else self.numbers(waits)
-        begin = time.perf_counter_ns()
+        listed = None
+        if waits is not None:
+            if type(waits) is not list and type(waits) is not tuple:
+                waits = list(waits)
+                args = (*args[:5], waits, *args[6:])
+            listed = self.numbers(waits)
+        begin = _clock()
         event = function(*args)
-        end = time.perf_counter_ns()
+        end = _clock()
         objects = self.objects
-        number = self.last = next(objects.numbers)
+        number = next(objects.numbers)
         objects.events[event.int_ptr] = number
-        queue = objects.queue(args[0])
-        ident = threading.get_ident()
-        lane = self.lane(ident)
-        lane.count += 1
+        try:
+            queue = args[0]._kexec_lint
+        except AttributeError:
+            queue = objects.queue(args[0])
+        shape = args[2]
+        if type(shape) is not tuple:
+            shape = _sizes(shape)
+        if not known.head or known.queue != queue or known.through != through or known.shape != shape:
+            known.queue, known.through, known.shape = queue, through, shape
+            known.head = next(objects.numbers)
+            source = objects.source(known.text) if known.text is not None else 0
+            self.writer.put(("B", known.head, known.name, queue, known.operands, through, (source, _sizes(shape))))
         if self.watch.flights:
             self.watch.ordered(number, queue, queue in objects.in_order, listed or (), False)
-        flags = (False, False, through, listed is not None, None, 0, (lane.name, lane.count))
-        launch = (objects.source(text) if text is not None else 0, _sizes(args[2]), len(operands))
-        self.writer.put(
-            (
-                "C",
-                number,
-                "kernel",
-                name,
-                queue,
-                site,
-                listed or (),
-                operands,
-                flags,
-                launch,
-                ident,
-                begin,
-                end,
-            )
-        )
-        if lane.count >= MOST:
-            self.note(f"recording stopped after {MOST} commands")
-            self.close()
+        self.writer.put(("K", number, known.head, site, listed, _ident(), begin, end))
         return event
 
     def _changed(
@@ -362,8 +376,7 @@ class Recorder:
         """Note that a line which begins touches memory in flight. The watch tells of each line again and again."""
         if self.off():
             return
-        site = self.sites.of_line(frame, seen.span)
-        activation, place = site[-1]
+        site, activation, place = self.sites.of_line(frame, seen.span)
         if (place, seen.command) in self.told:
             return
         if len(self.told) > 10_000:
@@ -433,7 +446,7 @@ class Recorder:
         if self.closed or os.getpid() != self.pid:
             return
         self.gates.open_all("the program ended first")
-        self.closed = True
+        self.closed = self.stopped = True
         self.watch.stop()
         try:
             if self.experiment.contents:

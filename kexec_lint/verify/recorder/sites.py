@@ -38,7 +38,7 @@ class Activation:
     place it was for.
     """
 
-    __slots__ = ("at", "number", "outer", "site")
+    __slots__ = ("at", "chain", "number", "outer")
     _numbers = itertools.count(1)
     watch: ClassVar[Callable[[FrameType], None] | None] = None
 
@@ -46,7 +46,7 @@ class Activation:
         self.number = next(self._numbers)
         self.outer: Site | None = None
         self.at = -1
-        self.site: Site = ()
+        self.chain = 0
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Tell of a line."""
@@ -64,12 +64,16 @@ class Sites:
         self._places: dict[tuple[int, int], int] = {}
         self._spans: dict[tuple[int, ...], int] = {}
         self._numbers = itertools.count()
+        self._chains = itertools.count(1)
         self._codes: dict[int, tuple[CodeType, int]] = {}
         self.tracer: Any = None
         """A trace function of our own, which leaves activations alone."""
 
-    def take(self, depth: int = 2) -> tuple[Site, str]:
-        """Return the caller's chain without PyOpenCL's own frames, and what of PyOpenCL it went through."""
+    def take(self, depth: int = 2) -> tuple[int, str]:
+        """Return the number of the caller's chain without PyOpenCL's own frames, and what of PyOpenCL it went through.
+
+        It is 0 if none of the user's frames is on the stack.
+        """
         try:
             frame: FrameType | None = sys._getframe(depth)
         except ValueError:  # called by the driver or by the garbage collector
@@ -83,16 +87,19 @@ class Sites:
                 known = codes[id(code)] = code, self._kind(code)
             kind = known[1]
             if kind == 0:
+                mark = frame.f_trace
+                if type(mark) is Activation and mark.at == frame.f_lasti and mark.outer is not None:
+                    return mark.chain, through
                 return self._chain(frame), through
             if kind == 2:
                 break
             if kind > 2:
                 through = f"{os.path.basename(code.co_filename)}:{code.co_name}"
             frame = frame.f_back
-        return (), through
+        return 0, through
 
-    def of_line(self, frame: FrameType, span: tuple[int, int, int, int]) -> Site:
-        """Return the chain that ends in a given place of a frame's code."""
+    def of_line(self, frame: FrameType, span: tuple[int, int, int, int]) -> tuple[int, int, int]:
+        """Return the number of the chain that ends in a given place of a frame's code, the activation, the place."""
         outer = self._walk(frame.f_back)
         mark = frame.f_trace
         if type(mark) is not Activation and sys.gettrace() in (None, self.tracer):
@@ -104,7 +111,14 @@ class Sites:
             self._codes.setdefault(key[0], (code, 0))
             row, column, end_row, end_column = span
             number = self._spans[key] = self._write(code, row, column, end_row, end_column)
-        return (*outer, (mark.number if type(mark) is Activation else id(frame), number))
+        activation = mark.number if type(mark) is Activation else id(frame)
+        return self._numbered((*outer, (activation, number))), activation, number
+
+    def _numbered(self, site: Site) -> int:
+        """Write a chain and return its number."""
+        number = next(self._chains)
+        self._writer.put(("Z", number, site))
+        return number
 
     def running(self, activation: int, rows: tuple[int, int]) -> bool:
         """Return whether an activation is on this thread's stack and still within some rows."""
@@ -116,24 +130,22 @@ class Sites:
             frame = frame.f_back
         return False
 
-    def _chain(self, frame: FrameType) -> Site:
-        """Return the chain that ends in a frame of the user's."""
+    def _chain(self, frame: FrameType) -> int:
+        """Return the number of the chain that ends in a frame of the user's."""
         mark = frame.f_trace
         if type(mark) is not Activation:
             if sys.gettrace() not in (None, self.tracer):
-                return self._walk(frame)
+                return self._numbered(self._walk(frame))
             mark = Activation()
             frame.f_trace = mark
-        at = frame.f_lasti
-        if mark.at == at and mark.outer is not None:
-            return mark.site
         outer = mark.outer
         if outer is None:
             outer = self._walk(frame.f_back)
             if not frame.f_code.co_flags & _RESUMED:
                 mark.outer = outer
-        mark.at, mark.site = at, (*outer, (mark.number, self._place(frame)))
-        return mark.site
+        mark.chain = self._numbered((*outer, (mark.number, self._place(frame))))
+        mark.at = frame.f_lasti
+        return mark.chain
 
     def _walk(self, frame: FrameType | None) -> Site:
         chain: list[tuple[int, int]] = []

@@ -4,7 +4,10 @@
 ("Q", queue, out of order, profiling, context, device)
 ("M", memory, kind, bytes, access, parent, origin)
 ("S", number, text): an OpenCL C source
-("C", event, kind, what, queue, site, waits, operands, flags, launch, thread, begin, end)
+("C", event, kind, what, queue, site, waits, operands, flags, launch, thread, begin, end): `waits` None without a list
+("B", head, kernel, queue, operands, through, launch): what launches of a kernel have in common
+("K", event, head, site, waits, thread, begin, end): one of them
+("Z", number, chain): a site: (activation, place number), outermost first; 0 is none
 ("H", kind, queue, events, site, what, thread, begin, end)
 ("A", access, memory, low, high, reads, writes, mapping, what, site, thread, time): the host is about to touch memory
 ("R", access): it is not known when in its line that access took place, before or after a wait
@@ -14,7 +17,7 @@
 ("P", event, queued, submitted, started, ended): device times in nanoseconds
 ("X", text): why recording stopped
 
-A site is a tuple of (activation, place number), outermost first; times are host nanoseconds.
+Times are host nanoseconds.
 """
 
 from __future__ import annotations
@@ -22,11 +25,14 @@ from __future__ import annotations
 import marshal
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 BLOCK = 2000
 """Records that wait for writing."""
+
+MOST = 200_000
+"""Commands after which recording stops: the file has then about 20 MB."""
 
 
 class Writer:
@@ -37,6 +43,9 @@ class Writer:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self.pending: list[tuple[Any, ...]] = []
+        self.commands = 0
+        self.full: Callable[[], None] | None = None
+        """Called when there are enough commands."""
 
     def put(self, record: tuple[Any, ...]) -> None:
         """Add a record."""
@@ -55,6 +64,10 @@ class Writer:
             if block:
                 data = marshal.dumps(block, 2)
                 os.write(self._file, len(data).to_bytes(8, "little") + data)
+                self.commands += sum(record[0] in "KC" for record in block)
+                if self.commands >= MOST and self.full is not None:
+                    full, self.full = self.full, None
+                    full()
 
 
 def read(file: str) -> Iterator[tuple[Any, ...]]:
