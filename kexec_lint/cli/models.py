@@ -35,7 +35,9 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_source(spec: str) -> bool:
-    """Return whether a MODEL argument names a source model instead of a file."""
+    """Return whether a MODEL argument names a source model instead of a file. A Python file alone names none."""
+    if spec.endswith(".py"):
+        raise Failure(f"{spec}: name the model in it: {spec}::NAME")
     if ":" not in spec and not spec.endswith(".pt2"):
         return False
     from kexec_lint.executorch.export import source

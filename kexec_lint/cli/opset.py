@@ -110,7 +110,7 @@ def check(
 
     Says what is missing, what is dead weight and what aborts.
 
-    Exit codes: 0 clean, 1 findings, 2 the tool could not do its job.
+    Exit codes: 0 clean, 1 findings, 2 the tool could not do its job: a build that it does not know whole, too.
     """
     from kexec_lint.executorch.compare import compare, unique
     from kexec_lint.executorch.loading import load_external
@@ -140,7 +140,8 @@ def check(
     shown = _chosen(unique([*result.findings, *findings]), select, extend_select, ignore, confidence)
     result.findings = shown
     _report(shown, result.verdict, result.notes, output_format, output_file, len(models))
-    sys.exit(1 if shown and not exit_zero else 0)
+    unknown = any(not build.complete for build in found)
+    sys.exit(0 if exit_zero else 1 if shown else 2 if unknown else 0)
 
 
 def _against(program: Program, baseline: dict[str, dict[str, Any]]) -> Sequence[Finding]:

@@ -180,7 +180,7 @@ def read_external(path: str, data: Data) -> frozenset[str]:
     if is_lfs_pointer(data):
         raise FormatError("a Git LFS pointer, not the file itself: run `git lfs pull`")
     if data[4:8] != DATA_ID:
-        raise FormatError(f"identifier {data[4:8]!r} instead of {DATA_ID!r}: not a .ptd file")
+        raise FormatError(f"{_identifier(data)} instead of {DATA_ID.decode()}: not a .ptd file")
     # Extended header of extension/flat_tensor: FH01 at byte 8, length, flatbuffer offset and size, segments.
     buffer = Buffer(memoryview(data))
     if data[8:12] == b"FH01" and len(data) >= 48:
@@ -198,7 +198,13 @@ def _check_identifier(head: bytes, data: Data) -> None:
     if not data:
         raise FormatError("an empty file")
     if head[4:8] != PROGRAM_ID:
-        raise FormatError(f"identifier {head[4:8]!r} instead of {PROGRAM_ID!r}: not an ExecuTorch program")
+        raise FormatError(f"{_identifier(head)} instead of {PROGRAM_ID.decode()}: not an ExecuTorch program")
+
+
+def _identifier(data: Data) -> str:
+    """Return what stands where the identifier should, in hexadecimal where it is no word."""
+    found = bytes(data[4:8])
+    return f"identifier {found.decode() if found.isalnum() else found.hex(' ') or 'missing'}"
 
 
 def _header(view: memoryview) -> tuple[int, int]:
