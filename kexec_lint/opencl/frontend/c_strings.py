@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kexec_lint.opencl.frontend.c import outline
 from kexec_lint.opencl.frontend.c_literals import string, unescaped
-from kexec_lint.opencl.frontend.c_unit import Unit, language_of, named, parser
+from kexec_lint.opencl.frontend.c_unit import Unit, named
 from kexec_lint.source import Source
 
 _KERNEL = re.compile(rb"\b(?:__)?kernel\b")
@@ -51,10 +53,14 @@ def kernel_strings(source: Source) -> Iterator[KernelString]:
     """Yield the string constants of a file that hold kernels; a macro among them ends one and begins the next."""
     if not _KERNEL.search(source.data):
         return
-    unit = Unit(language_of(source.suffix, source.text), source.text.encode())
-    pending = [parser(unit.language).parse(unit.data).root_node]
+    parsed = outline(source)
+    unit = parsed.unit
+    places = [match.start() for match in _KERNEL.finditer(unit.data)]
+    pending = [parsed.root]
     while pending:
         node = pending.pop()
+        if bisect_left(places, node.start_byte) == bisect_left(places, node.end_byte):
+            continue
         if node.type in ("string_literal", "raw_string_literal", "concatenated_string"):
             if _KERNEL.search(unit.data, node.start_byte, node.end_byte):
                 made = _joined(unit, node)

@@ -101,6 +101,8 @@ class Machine:
     """Functions of the tree that were followed from some caller, by identity of their node."""
     ran: set[Span] = field(default_factory=set)
     """Places of the functions that ran since the entry point began."""
+    rotating: dict[int, bool] = field(default_factory=dict)
+    """By identity of a loop, whether it picks slots by a remainder."""
     assumed: g.Guard = frozenset()
     """Decisions that hold in this turn of a loop because its test did; they are no condition of what it does."""
     followed: set[int] = field(default_factory=set)

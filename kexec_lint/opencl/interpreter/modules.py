@@ -55,6 +55,8 @@ class ModuleScope:
     elsewhere: dict[str, FunctionValue | None] = field(default_factory=dict)
     """Functions that files next to its headers define, None for names that none of them has (C and C++)."""
     headers: list[str] | None = None
+    included: frozenset[str] | None = None
+    """What the headers of a file define, directly included or not (C and C++)."""
 
     @cached_property
     def relevance(self) -> Relevance:
@@ -133,6 +135,8 @@ class ModuleScope:
             if name in self.frame.variables:
                 return self.loader.bound(self.frame.variables, name, machine)
         if name in self.absent:
+            return None
+        if self.native and name not in self.loader.included_names(self):
             return None
         for star in self.stars:
             found = self.loader.star(star, self.path, name, machine)
@@ -229,6 +233,14 @@ class Loader:
         headers = [self._scopes.get(path) for path in self._headers_of(scope)]
         others = [*headers, *(self.counterpart(path) for path in self._headers_of(scope))]
         return [other for other in others if other is not None and other is not scope]
+
+    def included_names(self, scope: ModuleScope) -> frozenset[str]:
+        """Return the names that the headers of a file define: most names are in none of them."""
+        if scope.included is None:
+            scope.included = frozenset()  # headers may include one another
+            headers = (self._scopes.get(path) for path in self._headers_of(scope))
+            scope.included = frozenset(name for header in headers if header is not None for name in header.bindings)
+        return scope.included
 
     def _headers_of(self, scope: ModuleScope) -> list[str]:
         """Return the paths of all headers that a file includes, directly or not."""
@@ -340,6 +352,7 @@ class Loader:
         return found.text if found is not None else self.text(path, importer)
 
 
+@lru_cache(maxsize=2048)
 def _holds_host_code(source: Source) -> bool:
     from kexec_lint.opencl.api.native import HOST_CODE
 

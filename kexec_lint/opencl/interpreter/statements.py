@@ -481,21 +481,23 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
     entry, depth = m.guard, len(m.exits)
     m.exits.append([])
     flow = Flow.NEXT
+    known = m.rotating.get(id(loop))
+    rotates = m.rotating[id(loop)] = _rotates(loop.body) if known is None else known
     if loop.iter is not None:
         source = expressions.evaluate(m, loop.iter)
         elements: list[AbstractValue | None] = list(iterate(m, source, loop.iter.span))
         exact = expressions.sequence(m, source) is not None
         limit = UNROLL_KNOWN if exact else UNROLL
-        if _rotates(loop.body):
+        if rotates:
             limit = max(limit, UNROLL_ROTATING)
         finished = exact and len(elements) <= limit
         elements = elements[:limit]
     else:
-        elements = [None] * (UNROLL_ROTATING if _rotates(loop.body) else UNROLL)
+        elements = [None] * (UNROLL_ROTATING if rotates else UNROLL)
         if m.native:
             elements = [None] * UNROLL_COUNTED
         finished = False
-    limit = UNROLL_ROTATING if _rotates(loop.body) else UNROLL
+    limit = UNROLL_ROTATING if rotates else UNROLL
     counted = True
     outer = m.assumed
     for turn, element in enumerate(elements):
