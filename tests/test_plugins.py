@@ -27,6 +27,16 @@ cl.enqueue_copy(queue, host, y, is_blocking=True)
 """
 
 
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example package, built and installed by pip."""
+    pytest.importorskip("hatchling", reason="needs hatchling, which builds the example: pip install hatchling")
+    target = tmp_path_factory.mktemp("installed") / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(target), str(EXAMPLE)], check=True, capture_output=True)
+    return target
+
+
 @pytest.fixture
 def lint(tmp_path: Path):
     """Run the command with a folder of further packages; return its exit code and output."""
@@ -42,11 +52,7 @@ def lint(tmp_path: Path):
     return go
 
 
-def test_the_example_brings_a_rule_and_models_as_long_as_it_is_installed(lint, tmp_path: Path):
-    pytest.importorskip("hatchling", reason="needs hatchling, which builds the example: pip install hatchling")
-    site = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(site), str(EXAMPLE)], check=True, capture_output=True)
+def test_the_example_brings_a_rule_and_models_as_long_as_it_is_installed(lint, site: Path):
     check = ("check", "host.py", "--output-format", "concise")
     assert lint(None, *check)[0] == 0
     for _ in ("anew", "from the cache"):
@@ -59,6 +65,20 @@ def test_the_example_brings_a_rule_and_models_as_long_as_it_is_installed(lint, t
     assert "ACM101" not in lint(site, *check, "--ignore", "ACM101")[1]
     assert lint(site, "rule", "ACM101")[1].startswith("# blocking-transfer (ACM101)")
     assert lint(None, *check)[0] == 0
+
+
+def test_the_example_brings_an_executor_for_files_of_its_own(lint, site: Path, tmp_path: Path):
+    (tmp_path / "blur.clopts").write_text("-cl-std=CL2.0\n-cl-fast-relaxed-math\n")
+    (tmp_path / "safe.clopts").write_text("-cl-std=CL2.0\n")
+    check = ("check", ".", "--output-format", "concise", "--select", "ACM201")
+    for _ in ("anew", "from the cache"):
+        code, text = lint(site, *check)
+        assert code == 1, text
+        assert "blur.clopts:2:1: ACM201 -cl-fast-relaxed-math changes results" in text
+        assert "Found 1 finding in 3 files" in text
+    code, text = lint(None, "check", ".", "--output-format", "concise")
+    assert code == 0
+    assert ".clopts" not in text
 
 
 @pytest.mark.parametrize(
