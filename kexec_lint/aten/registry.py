@@ -281,9 +281,15 @@ class Registry:
     def keys(self, operator: Operator) -> set[str]:
         """Return the keys of an operator's kernels; without one in sight, of those that C++ registers for its name in
         a namespace spelled by a macro."""
-        name = operator.name.partition("::")[2]
-        same = [o for n, o in self.operators.items() if n.startswith("${") and n.partition("::")[2] == name]
-        return operator.keys or {key for o in same for key in o.keys}
+        return operator.keys or self._symbolic_keys.get(operator.name.partition("::")[2], set())
+
+    @cached_property
+    def _symbolic_keys(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for operator in self.operators.values():
+            if operator.name.startswith("${"):
+                found.setdefault(operator.name.partition("::")[2], set()).update(operator.keys)
+        return found
 
     def takes_tensors(self, operator: Operator, implementation: Implementation) -> bool:
         """Whether an argument is a tensor, by the schema or else the kernel's parameters; True if neither says.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kexec_lint.aten import aten
@@ -91,7 +92,8 @@ def narrow_device_types(registry: Registry) -> Iterator[Report]:
 
 @check("ATN104")
 def fake_missing(registry: Registry) -> Iterator[Report]:
-    """An operator without fake that torch.compile or torch.export reaches."""
+    """An operator without fake that torch.compile or torch.export reaches, or that a library forgot."""
+    fakes = _fakes_of_libraries(registry)
     for operator in registry.operators.values():
         if not operator.keys or has_fake(registry, operator) or not _is_closed(registry, operator):
             continue
@@ -99,7 +101,7 @@ def fake_missing(registry: Registry) -> Iterator[Report]:
         if call is None and any(c.guarded and c.compiled for c in operator.calls):
             continue
         definition = operator.definitions[0]
-        others = _siblings_with_fake(registry, operator) if call is None else []
+        others = fakes.get(operator.namespace, []) if call is None and _returns_tensor(operator) else []
         why = ", and torch.compile or torch.export reaches it" if call else ""
         if others:
             why = f", and {len(others)} other operators of '{operator.namespace}' have one"
@@ -116,21 +118,24 @@ def fake_missing(registry: Registry) -> Iterator[Report]:
         )
 
 
-def _siblings_with_fake(registry: Registry, operator: Operator) -> list[Implementation]:
-    """Return the fakes of a namespace that gives one to most of its operators, so that this one was forgotten.
+def _fakes_of_libraries(registry: Registry) -> dict[str, list[Implementation]]:
+    """Return namespace → fakes, of namespaces that give one to most of their operators: another was forgotten.
 
     At least three, and twice as many as there are operators without; operators that return no tensor do not count.
     """
-    if not _returns_tensor(operator) or registry.is_open(operator.namespace, "implementations"):
-        return []
-    fakes: list[Implementation] = []
-    without = 0
-    for other in registry.operators.values():
-        if other.namespace == operator.namespace and other.definitions and other.keys:
-            own = [i for i in other.implementations if role_of(i) == "fake"]
-            fakes += own[:1]
-            without += not own and not has_fake(registry, other) and _returns_tensor(other)
-    return fakes if len(fakes) >= max(3, 2 * without) else []
+    fakes: dict[str, list[Implementation]] = {}
+    without: Counter[str] = Counter()
+    for operator in registry.operators.values():
+        space = operator.namespace
+        if operator.definitions and operator.keys:
+            own = [i for i in operator.implementations if role_of(i) == "fake"]
+            fakes.setdefault(space, []).extend(own[:1])
+            without[space] += not own and not has_fake(registry, operator) and _returns_tensor(operator)
+    return {
+        space: found
+        for space, found in fakes.items()
+        if len(found) >= max(3, 2 * without[space]) and not registry.any_open(space, "implementations")
+    }
 
 
 def _returns_tensor(operator: Operator) -> bool:
