@@ -54,10 +54,10 @@ def offer(findings: Sequence[Finding], request: Request, data: Callable[[str], b
         except Unreadable:
             continue
         profile = at.profile(filename)
-        wanted = {(f.code, f.location.row, f.location.column): f for f in here if f.fix is None}
+        wanted = {(f.code, f.location.cell or 0, f.location.row, f.location.column): f for f in here if f.fix is None}
         for reader in profile.readers:
             find = getattr(executors.load(reader.module), "propose_fixes", None)
-            if find is not None and source.cells is None and reader.wants(source.suffix, content):
+            if find is not None and reader.wants(source.suffix, content):
                 found = find(source, RecordingProject(at.tree), profile.options, frozenset(wanted))
                 for key, fix in found.items():
                     fixes[wanted[key]] = replace(wanted[key], fix=fix)

@@ -7,7 +7,9 @@ import re
 import stat
 import tempfile
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from kexec_lint.engine import notebooks
 from kexec_lint.engine.decoding import encoding_of
 from kexec_lint.findings import Edit, Finding, Fix
 
@@ -28,27 +30,40 @@ def apart(findings: Iterable[Finding]) -> list[Finding]:
 
 def _touch(one: Edit, other: Edit) -> bool:
     a, b = one.location, other.location
-    return (a.row, a.column) <= (b.end_row, b.end_column) and (b.row, b.column) <= (a.end_row, a.end_column)
+    meet = (a.row, a.column) <= (b.end_row, b.end_column) and (b.row, b.column) <= (a.end_row, a.end_column)
+    return meet and a.cell == b.cell
 
 
 def applied(filename: str, data: bytes, fixes: Sequence[Fix]) -> bytes:
     """Return the bytes of a file with fixes applied that touch one another nowhere."""
     encoding = encoding_of(data, python=filename.lower().endswith((".py", ".pyi", ".pyw")))
     text = data.decode(encoding)
+    edits = [edit for fix in fixes for edit in fix.edits]
+    cells: dict[int, list[Edit]] = {}
+    for edit in edits:
+        if edit.location.cell is not None:
+            cells.setdefault(edit.location.cell, []).append(edit)
+    if cells:
+        changed = notebooks.rewritten(text, {cell: partial(_changed, edits=here) for cell, here in cells.items()})
+    else:
+        changed = _changed(text, edits)
+    return changed.encode(encoding)
+
+
+def _changed(text: str, edits: Sequence[Edit]) -> str:
     rows = _ROW.findall(text)
     starts = [0]
     for row in rows:
         starts.append(starts[-1] + len(row))
     end = next((_end(row) for row in rows if _end(row)), "\n")
     parts, last = [], 0
-    edits = sorted((edit for fix in fixes for edit in fix.edits), key=lambda edit: edit.location)
-    for edit in edits:
+    for edit in sorted(edits, key=lambda edit: edit.location):
         at = edit.location
         start, stop = starts[at.row - 1] + at.column - 1, starts[at.end_row - 1] + at.end_column - 1
         here = (_end(rows[at.row - 1]) if at.row <= len(rows) else "") or end
         parts += [text[last:start], edit.content.replace("\n", here)]
         last = stop
-    return "".join((*parts, text[last:])).encode(encoding)
+    return "".join((*parts, text[last:]))
 
 
 def _end(row: str) -> str:

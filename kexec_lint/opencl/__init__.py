@@ -36,9 +36,9 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
 
 
 def propose_fixes(
-    source: Source, project: Project, options: Options, wanted: frozenset[tuple[str, int, int]]
-) -> dict[tuple[str, int, int], Fix]:
-    """Return the fixes that there are for some findings of a file, each named by code, row and column."""
+    source: Source, project: Project, options: Options, wanted: frozenset[tuple[str, int, int, int]]
+) -> dict[tuple[str, int, int, int], Fix]:
+    """Return the fixes that there are for some findings of a file, each named by code, cell, row and column."""
     from kexec_lint.opencl.fixes import offers
 
     return offers(source, project, options, wanted)

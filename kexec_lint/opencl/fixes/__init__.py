@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from kexec_lint.opencl.fixes.changes import Rows
     from kexec_lint.opencl.fixes.pairs import Pair
 
-Key = tuple[str, int, int]
-"""Code, row and column of a finding."""
+Key = tuple[str, int, int, int]
+"""Code, cell (0 outside notebooks), row and column of a finding."""
 
 
 def key_of(finding: Finding) -> Key:
     """Return what tells a finding of a file from the others."""
-    return finding.code, finding.location.row, finding.location.column
+    at = finding.location
+    return finding.code, at.cell or 0, at.row, at.column
 
 
 def offers(source: Source, project: Project, options: Options, wanted: frozenset[Key]) -> dict[Key, Fix]:
@@ -38,7 +39,7 @@ def offers(source: Source, project: Project, options: Options, wanted: frozenset
     A fix is offered only if the changed file is valid, its graph holds the missing edge on every path, the
     finding is gone, no other one came, and every comment is still there.
     """
-    if source.cells is not None or source.suffix not in (".py", ".pyw", *NATIVE):
+    if source.suffix not in (".py", ".pyw", *NATIVE):
         return {}
     collects = gc.isenabled()
     gc.disable()  # half of the time would go into walking the syntax tree again and again
@@ -53,7 +54,7 @@ def _offers(source: Source, project: Project, options: Options, wanted: frozense
     from kexec_lint.opencl.fixes.trial import Passed, Trial
 
     proposers, parsed = _native(source) if source.suffix in NATIVE else _python(source)
-    if not any(code in proposers.by_code for code, _, _ in wanted):
+    if not any(code in proposers.by_code for code, *_ in wanted):
         return {}
     trial = Trial.start(source, project, options)
     if trial is None:
@@ -74,7 +75,7 @@ def _offers(source: Source, project: Project, options: Options, wanted: frozense
                 taken.update(word for change in candidate.changes for word in re.findall(r"\w+", change.content))
                 break
     return {
-        key: Fix("safe" if one.candidate.safe else "unsafe", one.candidate.message, one.revision.edits(source.path))
+        key: Fix("safe" if one.candidate.safe else "unsafe", one.candidate.message, one.revision.edits(source))
         for key, one in trial.kept(rows, passed).items()
     }
 
@@ -90,10 +91,14 @@ def _python(source: Source) -> tuple[Proposers, Parsed]:
     from kexec_lint.opencl.fixes.candidate import PYTHON
     from kexec_lint.opencl.fixes.pairs import Case
     from kexec_lint.opencl.fixes.tree import Tree
+    from kexec_lint.opencl.frontend.notebook import plain, written
 
     def parsed(rows: frozenset[int]) -> tuple[Callable[..., Pair], Rows] | None:
         try:
-            tree = Tree(source.text, rows)
+            if source.cells is None:
+                tree = Tree(source.text, source.text, rows)
+            else:
+                tree = Tree(written(source), plain(source)[0], rows)
         except cst.ParserSyntaxError:
             return None
         return partial(Case, tree=tree), tree.rows

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from kexec_lint.findings import Edit, Location
 from kexec_lint.opencl.program import Span
+from kexec_lint.source import Source
 
 
 class Change(NamedTuple):
@@ -80,9 +81,29 @@ class Revision:
                 return start + shift
         return offset + shift
 
-    def edits(self, filename: str) -> tuple[Edit, ...]:
-        """Return the changes as edits of a finding's fix."""
+    def cells(self, cells: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+        """Return the cells of a notebook's rows afterwards: new rows belong to the cell that they are put into."""
+        numbers = [cell for cell, _ in cells]
+        for start, end, content in reversed(self.changes):
+            first, last = self.rows.place(start)[0], self.rows.place(end)[0]
+            numbers[first - 1 : last] = [numbers[first - 1]] * (content.count("\n") + 1)
+        rows: dict[int, int] = {}
+        found = []
+        for cell in numbers:
+            rows[cell] = rows.get(cell, 0) + 1
+            found.append((cell, rows[cell]))
+        return tuple(found)
+
+    def edits(self, source: Source) -> tuple[Edit, ...]:
+        """Return the changes as edits of a finding's fix, in a notebook by cell."""
         return tuple(
-            Edit(Location(filename, *self.rows.place(start), *self.rows.place(end)), content)
+            Edit(_located(source, Span(*self.rows.place(start), *self.rows.place(end))), content)
             for start, end, content in self.changes
         )
+
+
+def _located(source: Source, span: Span) -> Location:
+    if source.cells is None:
+        return Location(source.path, *span)
+    (cell, row), (_, end_row) = source.cells[span.row - 1], source.cells[span.end_row - 1]
+    return Location(source.path, row, span.column, end_row, span.end_column, cell)

@@ -20,13 +20,14 @@ Line = cst.SimpleStatementLine | cst.BaseCompoundStatement
 class Tree:
     """The syntax of one file, without the bodies of the functions that hold none of `rows`, for time's sake.
 
-    Raises libcst.ParserSyntaxError for what is not valid Python.
+    `plain` is the text as Python, with the same rows and columns; that of a notebook may hold more. Raises
+    libcst.ParserSyntaxError for what is not valid Python.
     """
 
-    def __init__(self, text: str, rows: Collection[int]) -> None:
+    def __init__(self, text: str, plain: str, rows: Collection[int]) -> None:
         self.text = text
         self.rows = Rows(text)
-        wrapper = MetadataWrapper(cst.parse_module(_thinned(text, rows)), unsafe_skip_copy=True)
+        wrapper = MetadataWrapper(cst.parse_module(_thinned(plain, rows)), unsafe_skip_copy=True)
         self.module = wrapper.module
         self._positions = wrapper.resolve(PositionProvider)
         self._parents = wrapper.resolve(ParentNodeProvider)

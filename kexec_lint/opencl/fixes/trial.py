@@ -16,7 +16,7 @@ from kexec_lint.findings import Finding
 from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
-from kexec_lint.opencl.checks.evidence import Evidence
+from kexec_lint.opencl.checks.evidence import Evidence, place
 from kexec_lint.opencl.fixes import Key, key_of
 from kexec_lint.opencl.fixes.candidate import Candidate
 from kexec_lint.opencl.fixes.changes import Change, Revision, Rows
@@ -109,18 +109,20 @@ class Trial:
         self, revision: Revision, fixed: Iterable[Evidence], only: frozenset[int] | None
     ) -> Analysis | None:
         """Return the analysis of a changed text if what is `fixed` is gone, nothing has come and comments stay."""
-        changed = replace(self.source, text=revision.text, data=revision.text.encode(errors="surrogateescape"))
+        data = b"" if self.source.cells is not None else revision.text.encode(errors="surrogateescape")
+        cells = None if self.source.cells is None else revision.cells(self.source.cells)
+        changed = replace(self.source, text=revision.text, data=data, cells=cells)
         analysis = _analysed(changed, self.project, self.options, only)
         if analysis is None or len(analysis.entries) != len(self.analysis.entries):
             return None
         gone = {id(evidence) for evidence in fixed}
         before = {
-            (finding.code, *revision.span(_span(finding))[:2])
-            for finding, evidence, _ in self.judged
+            (evidence.code, *revision.span(place(evidence.at, evidence.against).span)[:2])
+            for _, evidence, _ in self.judged
             if id(evidence) not in gone
         }
         after = judged(analysis.graphs, changed, self.options)
-        if any((finding.code, *_span(finding)[:2]) not in before for finding, _, _ in after):
+        if any((e.code, *place(e.at, e.against).span[:2]) not in before for _, e, _ in after):
             return None
         comments, errors = _parsed(changed)
         before_comments, before_errors = self._parsed
@@ -214,15 +216,12 @@ def _apart(fixes: Mapping[Key, Passed]) -> dict[Key, Passed]:
     return chosen
 
 
-def _span(finding: Finding) -> Span:
-    at = finding.location
-    return Span(at.row, at.column, at.end_row, at.end_column)
-
-
 def _parsed(source: Source) -> tuple[Counter[str] | None, int]:
     """Return the comments of a file, and how many errors its syntax has."""
     if source.suffix not in NATIVE:
-        return _comments(source.text), 0
+        from kexec_lint.opencl.frontend.notebook import plain
+
+        return _comments(source.text if source.cells is None else plain(source)[0]), 0
     from kexec_lint.opencl.fixes.native_tree import comments_and_errors
 
     return comments_and_errors(source)

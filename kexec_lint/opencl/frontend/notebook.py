@@ -66,6 +66,11 @@ def plain(source: Source) -> tuple[str, tuple[Statement, ...], tuple[str, ...]]:
     return "\n".join(text), tuple(defined), tuple(notes)
 
 
+def written(source: Source) -> str:
+    """Return the text of a notebook's code cells as its author wrote it, with the rows of `source.text`."""
+    return "\n".join(_rows(source))
+
+
 def _rows(source: Source) -> list[str]:
     """Return the rows of the code cells as they stand in the notebook, magics included."""
     try:
