@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kexec_lint.diagnose.clean import Line
-from kexec_lint.diagnose.knowledge import Entry, Knowledge
+from kexec_lint.diagnose.knowledge import Knowledge
 from kexec_lint.diagnose.matcher import Hit
 
 UNKNOWN = "unknown"
@@ -44,9 +44,10 @@ class Diagnosis:
 def diagnoses(knowledge: Knowledge, lines: Sequence[Line], hits: Sequence[Hit]) -> list[Diagnosis]:
     """Return one diagnosis for every entry hit, root cause first, noise last."""
     spoken = executor_of("\n".join(line.text for line in lines))
-    found = [
-        _diagnosis(knowledge, entry, lines, hits, spoken) for entry in {h.entry.id: h.entry for h in hits}.values()
-    ]
+    by_entry: dict[str, list[Hit]] = {}
+    for hit in hits:
+        by_entry.setdefault(hit.entry.id, []).append(hit)
+    found = [_diagnosis(knowledge, lines, own, spoken) for own in by_entry.values()]
     found.sort(key=lambda d: _weight(knowledge, d))
     known = {d.id: d for d in found}
     after: dict[str, str] = {}
@@ -69,10 +70,9 @@ def executor_of(text: str) -> str | None:
     return next((name for name, words in _EXECUTORS if words.search(text)), None)
 
 
-def _diagnosis(
-    knowledge: Knowledge, entry: Entry, lines: Sequence[Line], hits: Sequence[Hit], spoken: str | None
-) -> Diagnosis:
-    own = [hit for hit in hits if hit.entry.id == entry.id]
+def _diagnosis(knowledge: Knowledge, lines: Sequence[Line], own: Sequence[Hit], spoken: str | None) -> Diagnosis:
+    """Return the diagnosis of the hits `own` of one entry."""
+    entry = own[0].entry
     evidence = {lines[hit.index].number: lines[hit.index].text for hit in own}
     fields: dict[str, tuple[str, ...]] = {}
     for hit in own:

@@ -62,6 +62,7 @@ class _Text:
         self._starts = [0]
         for line in lines:
             self._starts.append(self._starts[-1] + len(line.text) + 1)
+        self._where: dict[str, list[int]] = {}
         self._spoken: dict[tuple[str, int], bool] = {}
         self._trigrams = set(zip(self.blob, self.blob[1:], self.blob[2:], strict=False))
 
@@ -69,13 +70,9 @@ class _Text:
         """Yield the indices of the lines that hold one of `literals`, ascending; overlong ones within `BUDGET`."""
         found: set[int] = set()
         for needle in literals:
-            if not _trigrams(needle) <= self._trigrams:
-                continue
-            at = self.blob.find(needle)
-            while at >= 0:
-                index = bisect_right(self._starts, at) - 1
-                found.add(index)
-                at = self.blob.find(needle, self._starts[index + 1])
+            if needle not in self._where:
+                self._where[needle] = list(self._lines_with(needle))
+            found.update(self._where[needle])
         spent = 0
         for index in sorted(found):
             length = len(self.lines[index].text)
@@ -84,6 +81,15 @@ class _Text:
                 if spent > BUDGET:
                     continue
             yield index
+
+    def _lines_with(self, needle: str) -> Iterator[int]:
+        if not _trigrams(needle) <= self._trigrams:
+            return
+        at = self.blob.find(needle)
+        while at >= 0:
+            index = bisect_right(self._starts, at) - 1
+            yield index
+            at = self.blob.find(needle, self._starts[index + 1])
 
     def spoken(self, pattern: str, index: int) -> bool:
         """Return whether `pattern` matches on a line or within `NEAR` lines of it."""

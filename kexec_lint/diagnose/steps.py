@@ -26,10 +26,14 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Named:
-    """What a log names: positions in the user's own code as (file, row), and the first ExecuTorch program."""
+    """What a log names: positions in the user's own code as (file, row), and the first ExecuTorch program.
+
+    `file` is the last of the files that exists here.
+    """
 
     frames: tuple[tuple[str, int], ...]
     program: str | None
+    file: str | None = None
 
 
 def named(lines: Iterable[Line]) -> Named:
@@ -46,7 +50,8 @@ def named(lines: Iterable[Line]) -> Named:
                 frames[path, int(row[:9])] = None
         if program is None and ".pte" in text:
             program = _path_before(text, text.index(".pte") + 4)
-    return Named(tuple(frames), program)
+    file = next((path for path, _ in list(frames)[:-201:-1] if os.path.exists(path)), None)
+    return Named(tuple(frames), program, file)
 
 
 def _path_before(text: str, end: int) -> str:
@@ -61,9 +66,8 @@ def fill(diagnosis: Diagnosis, lines: Sequence[Line], names: Named, command: str
         known["op"] = tuple(_operators_near(diagnosis, lines))
     if command is not None:
         known["cmd"] = (command,)
-    files = [path for path, _ in names.frames[-200:] if os.path.exists(path)]
-    if files:
-        known.setdefault("file", (files[-1],))
+    if names.file:
+        known.setdefault("file", (names.file,))
     if names.program:
         known.setdefault("pte", (names.program,))
     steps = [filled for step in diagnosis.next_steps for filled in _filled(step, known)]
