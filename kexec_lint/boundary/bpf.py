@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -54,8 +54,12 @@ def program(nvstatus: bool) -> str:
     )
 
 
-def run_bpftrace(command: Sequence[str], nvstatus: bool) -> Outcome:
+def run_bpftrace(
+    command: Sequence[str], nvstatus: bool, log: Path | None = None, say: Callable[[str], None] | None = None
+) -> Outcome:
     """Run a command while bpftrace (or perf trace) records its driver calls.
+
+    `log` is a file that keeps the tracer's own lines; `say` hears what the tracer at hand cannot show.
 
     Raises:
         Unable: neither tool is installed or permitted, or the command does not exist.
@@ -66,6 +70,8 @@ def run_bpftrace(command: Sequence[str], nvstatus: bool) -> Outcome:
         raise Unable("--bpf needs bpftrace (package `bpftrace`) or perf (package `linux-perf`); neither is installed")
     if tool == "perf" and nvstatus:
         raise Unable("--bpf --nvstatus needs bpftrace: perf cannot read argument structs")
+    if tool == "perf" and say is not None:
+        say("bpftrace is not installed: perf trace shows no file names and no messages, so refused opens stay unseen")
     with tempfile.TemporaryDirectory(prefix="kexec-bpf-") as name:
         folder = Path(name)
         read_end, write_end = os.pipe()
@@ -86,6 +92,8 @@ def run_bpftrace(command: Sequence[str], nvstatus: bool) -> Outcome:
         returncode = wait_for(child)
         time.sleep(0.2)  # the last events are still on their way through the ring buffer
         _finish(tracer)
+        if log is not None:
+            shutil.copyfile(record, log)
         with record.open(encoding="utf-8", errors="replace") as lines:
             got = (
                 bpf_trace(lines, child.pid)

@@ -80,7 +80,7 @@ def read(logs: tuple[str, ...], output_format: str, timeline: str | None, everyt
 )
 @click.option("--stack", is_flag=True, help="Record the callers of each call (strace -k; slow).")
 @click.option("--no-seccomp-bpf", "seccomp", flag_value=False, default=True, help="Stop at every system call (slow).")
-@click.option("--log", metavar="FILE", help="Keep strace's log in FILE.")
+@click.option("--log", metavar="FILE", help="Keep the tracer's log in FILE.")
 @click.option("--output", metavar="FILE", help="Write the report to FILE (default: text to stderr, JSON to stdout).")
 @FORMAT
 @TIMELINE
@@ -135,7 +135,9 @@ def trace_command(
     if bpf:
         from kexec_lint.boundary.bpf import run_bpftrace
 
-        return run_bpftrace(argv, nvstatus)
+        if stack:
+            raise Unable("--stack needs strace: leave out --bpf")
+        return run_bpftrace(argv, nvstatus, log, lambda text: click.echo(text, err=True))
     announce = Announcer(lambda text: click.echo(text, err=True))
     if not nvstatus:
         return run_strace(argv, seccomp=seccomp, stack=stack, log=log, each=announce.hear)

@@ -286,6 +286,27 @@ def test_bpf_says_what_is_missing(tmp_path: Path) -> None:
     assert len(got.stderr.splitlines()) == 1
 
 
+def test_bpf_through_perf_keeps_its_log_and_says_what_it_cannot_see(tmp_path: Path) -> None:
+    for name in ("perf", "true"):
+        found = shutil.which(name)
+        if found is None:
+            pytest.skip(f"needs {name}")
+        (tmp_path / name).symlink_to(found)
+    log = tmp_path / "log"
+    got = run("--bpf", "--log", str(log), "--", "true", env=os.environ | {"PATH": str(tmp_path)})
+    if "may not trace here" in got.stderr:
+        pytest.skip("perf may not trace here")
+    assert got.returncode == 0
+    assert "no file names and no messages" in got.stderr.splitlines()[0]
+    assert "exit_group(" in log.read_text(encoding="utf-8")
+    assert read(str(log)).exit_code == 0
+
+
+def test_bpf_has_no_stacks() -> None:
+    got = run("--bpf", "--stack", "--", "true")
+    assert (got.returncode, got.stderr) == (2, "kexec-lint: --stack needs strace: leave out --bpf\n")
+
+
 def test_reading_is_quick() -> None:
     rows = (
         SWALLOWED.splitlines()[:4]
