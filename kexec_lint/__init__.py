@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 __all__ = ["__version__", "check"]
 
+TYPE_CHECKING = False  # typing is not imported for it: a quick command must not wait
 if TYPE_CHECKING:
     from kexec_lint.api import check
 

@@ -7,17 +7,20 @@ Operators and keys come out as executorch's own `codegen/tools/selective_build` 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
 
 from kexec_lint.executorch.flatbuffer import Buffer, FormatError, Table
 from kexec_lint.executorch.keys import kernel_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from mmap import mmap
+    from typing import NamedTuple
 
     TensorAt = Callable[[int], "Tensor"]
     Data = bytes | memoryview | mmap
+else:
+    from kexec_lint.executorch.record import NamedTuple
 
 PROGRAM_ID, BUNDLE_ID, DATA_ID = b"ET12", b"BP08", b"FT01"
 LFS_HEADER = b"version https://git-lfs.github.com/spec/"
