@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import argparse
 import ast
-import random
 import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from mutation import CODES, mutants, package_root
+from mutation import CODES, mutated
 
 from kexec_lint.engine.rewriting import apart, applied
-from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.findings import Finding
 from kexec_lint.opencl.fixes import key_of, offers
 from kexec_lint.opencl.report import scan_python
@@ -50,19 +48,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print every flagged mutant and its fix")
     arguments = parser.parse_args()
     total: Counter[str] = Counter()
-    files = [f for p in arguments.paths for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8")
-            candidates = list(mutants(text)) if "wait_for" in text else []
-        except (SyntaxError, UnicodeDecodeError):
-            continue
-        if arguments.sample and len(candidates) > arguments.sample:
-            candidates = random.Random(0).sample(candidates, arguments.sample)
-        if not candidates:
-            continue
-        root = str(package_root(file))
-        project = RecordingProject(Tree(root, [root]))
+    for file, text, candidates, project in mutated(arguments.paths, arguments.sample):
         options = Options(CODES, assume_out_of_order=True)
         known = {key_of(f) for f in sure(Source(str(file), text, text.encode()), project, options)}
         here: Counter[str] = Counter()

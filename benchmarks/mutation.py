@@ -15,7 +15,7 @@ import ast
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -163,6 +163,23 @@ def package_root(file: Path) -> Path:
     return folder
 
 
+def mutated(paths: Iterable[Path], sample: int) -> Iterator[tuple[Path, str, list[Mutant], Project]]:
+    """Yield the files that have mutants, each with its text, the mutants (at most `sample` if that is not 0) and the
+    tree that it belongs to.
+    """
+    for file in [f for p in paths for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]:
+        try:
+            text = file.read_text(encoding="utf-8")
+            candidates = list(mutants(text)) if "wait_for" in text else []
+        except (SyntaxError, UnicodeDecodeError):
+            continue
+        if sample and len(candidates) > sample:
+            candidates = random.Random(0).sample(candidates, sample)
+        if candidates:
+            root = str(package_root(file))
+            yield file, text, candidates, RecordingProject(Tree(root, [root]))
+
+
 def main() -> int:
     """Run over the files given and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -172,19 +189,7 @@ def main() -> int:
     options = parser.parse_args()
     noticed = total = loud = 0
     missed: Counter[str] = Counter()
-    files = [f for p in options.paths for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]
-    for file in files:
-        try:
-            text = file.read_text(encoding="utf-8")
-            candidates = list(mutants(text)) if "wait_for" in text else []
-        except (SyntaxError, UnicodeDecodeError):
-            continue
-        if options.sample and len(candidates) > options.sample:
-            candidates = random.Random(0).sample(candidates, options.sample)
-        if not candidates:
-            continue
-        root = str(package_root(file))
-        project = RecordingProject(Tree(root, [root]))
+    for file, text, candidates, project in mutated(options.paths, options.sample):
         before = read(str(file), text, project, not options.as_written)
         hits = tried = 0
         for mutant in candidates:

@@ -26,7 +26,9 @@
 (defun kexec-lint-eglot ()
   "Start kexec-lint for this buffer."
   (interactive)
-  (eglot major-mode (project-current t) 'eglot-lsp-server '("kexec-lint" "server") nil))
+  ;; The arguments of `eglot' differ between its releases; its own guess fits each.
+  (let ((eglot-server-programs `((,major-mode . ("kexec-lint" "server")))))
+    (call-interactively #'eglot)))
 
 (provide 'kexec-lint)
 ;;; kexec-lint.el ends here
