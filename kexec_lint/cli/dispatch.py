@@ -132,8 +132,9 @@ def trace(
             error = _run_script(script, args, quiet=output != "tree" and path is None)
     except TraceUnavailable as unavailable:
         click.echo(f"kexec-lint dispatch: {unavailable}; falling back to the profiler (no keys, no kernels)", err=True)
-        click.echo(_profile(torch, script, args))
-        return
+        text, error = _profile(torch, script, args)
+        click.echo(text)
+        raise SystemExit(1 if error is not None else 0) from None
     table.forget()
     events = tracer.describe()
     failed = tracer.innermost_error() if error is not None else None
@@ -196,12 +197,12 @@ def _blame(tracer: Tracer, failed: Any, error: BaseException, layer: str) -> str
     return "\n".join(lines)
 
 
-def _profile(torch: Any, script: str, args: tuple[str, ...]) -> str:
-    """Return what the profiler sees of a program: operators without keys and kernels."""
+def _profile(torch: Any, script: str, args: tuple[str, ...]) -> tuple[str, BaseException | None]:
+    """Return what the profiler sees of a program (operators without keys and kernels), and what ended it."""
     with torch.profiler.profile() as profile:
         error = _run_script(script, args)
     text = str(profile.key_averages().table(sort_by="cpu_time_total", row_limit=40))
-    return text + (f"\n{type(error).__name__}: {error}" if error else "")
+    return text + (f"\n{type(error).__name__}: {error}" if error else ""), error
 
 
 @command.command()

@@ -175,6 +175,20 @@ def test_a_device_that_is_not_there_can_be_asked_about() -> None:
     assert f"DispatchKeySet({absent.upper()}," not in keys
 
 
+def test_without_a_private_name_the_profiler_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("import torch\ntorch.mm(torch.ones(2, 2), torch.ones(2, 2))\n")
+    monkeypatch.delattr(torch._ops, "resolve_key")
+    result = run("trace", str(script))
+    assert result.exit_code == 0
+    assert "has no torch._ops.resolve_key: dispatches cannot be traced; falling back to the profiler" in result.stderr
+    assert "aten::mm" in result.stdout
+    monkeypatch.delattr(torch._C, "_dispatch_dump_table")
+    refused = run("explain", "mm")
+    assert refused.exit_code == 2
+    assert "has no torch._C._dispatch_dump_table: this version's dispatcher cannot be read" in refused.stderr
+
+
 def test_a_program_that_prints_does_not_disturb_json(tmp_path: Path) -> None:
     script = tmp_path / "talks.py"
     script.write_text("import torch\nprint('hello')\ntorch.ones(2) + 1\n")

@@ -11,6 +11,7 @@ EXTENSIONS = ("CppExtension", "CUDAExtension", "SyclExtension", "Extension")
 LOADERS = ("torch.utils.cpp_extension.load",)
 _HERE = ("__file__", "dirname", "getcwd", "curdir", ".cwd(")
 """What an expression for the script's own folder holds."""
+_SHRINK = ("remove", "pop", "clear")
 _DEPTH = 8
 
 
@@ -71,7 +72,14 @@ def _names(module: Module, node: ast.expr | None, depth: int = 0) -> list[str]:
 
 
 def _first_value(module: Module, name: ast.Name) -> ast.expr | None:
-    """Return the one value that a name is assigned; `+=` only adds to it."""
+    """Return the one value that a name is assigned; `+=` only adds to it, `remove()` makes it unknown."""
+    shrinks = (
+        c.func.value.id
+        for c in module.calls
+        if isinstance(c.func, ast.Attribute) and c.func.attr in _SHRINK and isinstance(c.func.value, ast.Name)
+    )
+    if name.id in shrinks:
+        return None
     value = module.value(name)
     if value is None:
         for scope in module.scopes(name):

@@ -291,3 +291,18 @@ TORCH_LIBRARY(m1, m) { m.def("g(Tensor x) -> Tensor", &f); }
 // file: setup.py
 from torch.utils.cpp_extension import CppExtension
 EXT = CppExtension("m._C", ["example.cpp", "b.h"])
+// case: a glob of which one file is removed
+// file: csrc/a.cpp
+#include <torch/library.h>
+static at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) { m.def("f(Tensor x) -> Tensor", &f); }
+// file: csrc/b.cpp
+#include <torch/library.h>
+static at::Tensor f(const at::Tensor& x) { return x + 1; }
+TORCH_LIBRARY(m1, m) { m.def("g(Tensor x) -> Tensor", &f); }
+// file: setup.py
+import glob
+from torch.utils.cpp_extension import CppExtension
+sources = glob.glob("csrc/*.cpp")
+sources.remove("csrc/b.cpp")
+EXT = CppExtension("m._C", sources)
