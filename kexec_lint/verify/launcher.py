@@ -94,7 +94,7 @@ def _clean(error: BaseException) -> None:
         step = one.__traceback__
         while step is not None:
             file = step.tb_frame.f_code.co_filename
-            if not file.startswith(os.path.dirname(__file__) + os.sep) and not file.startswith("<frozen runpy"):
+            if not file.startswith((os.path.dirname(__file__) + os.sep, "<frozen runpy")) and "kexec-lint>" not in file:
                 kept.append(step)
             step = step.tb_next
         following: TracebackType | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from kexec_lint.opencl import graph as g
@@ -87,7 +87,25 @@ def draw(trace: Trace, pairs: Sequence[Pair], most: int | None = MOST) -> Drawin
         if pair.earlier is not None and pair.later is not None and {pair.earlier, pair.later} <= set(commands):
             one, two = spans[pair.earlier.number], spans[pair.later.number]
             conflicts.append((pair.earlier.number, pair.later.number, two[0] < one[1]))
-    return Drawing(tuple(bars), tuple(edges), tuple(conflicts), offset is not None)
+    return Drawing(tuple(_apart(bars)), tuple(edges), tuple(conflicts), offset is not None)
+
+
+def _apart(bars: Sequence[Bar]) -> Iterator[Bar]:
+    """Yield the bars with more lanes for a queue whose commands run at the same time.
+
+    Perfetto reads bars of one lane as nested calls and drops those that overlap in part.
+    """
+    ends: dict[str, list[float]] = {}
+    more: dict[int, int] = {}
+    for bar in sorted(bars, key=lambda bar: bar.start):
+        lanes = ends.setdefault(bar.lane, [])
+        free = next((number for number, end in enumerate(lanes) if end <= bar.start), len(lanes))
+        lanes[free : free + 1] = [bar.end]
+        more[id(bar)] = free
+    order = {lane: number for number, lane in enumerate(dict.fromkeys(bar.lane for bar in bars))}
+    for bar in sorted(bars, key=lambda bar: (order[bar.lane], more[id(bar)])):
+        beside = more[id(bar)]
+        yield replace(bar, lane=f"{bar.lane}, beside {beside}") if beside else bar
 
 
 def _offset(commands: Sequence[Ran]) -> int | None:
@@ -153,6 +171,8 @@ def perfetto(drawing: Drawing) -> Iterator[dict[str, object]]:
     ]
     for number, (a, b, kind) in enumerate(arrows):
         one, two = by_key[a], by_key[b]
+        if two.start < one.start:
+            one, two = two, one  # a conflict whose later command came first; arrows do not go back in time
         common = {"pid": 1, "cat": kind, "name": kind, "id": number}
         yield {**common, "ph": "s", "tid": lanes[one.lane], "ts": one.start}
         yield {**common, "ph": "f", "bp": "e", "tid": lanes[two.lane], "ts": two.start}
@@ -201,7 +221,11 @@ def svg(drawing: Drawing) -> str:
     for a, b, overlap in drawing.conflicts:
         if a in place and b in place:
             words = "conflict, overlapping in this run" if overlap else "conflict: nothing orders these two"
-            parts.append(_arrow(place[a], place[b], "conflict overlap" if overlap else "conflict", "c", words))
+            one, two = place[a], place[b]
+            if overlap and one[1] != two[1]:
+                middle = (max(one[0], two[0]) + min(one[0] + one[2], two[0] + two[2])) / 2
+                one, two = (middle, one[1], 0.0), (middle, two[1], 0.0)
+            parts.append(_arrow(one, two, "conflict overlap" if overlap else "conflict", "c", words))
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
 
@@ -219,6 +243,10 @@ def _head(name: str, more: str) -> str:
 
 def _arrow(one: tuple[float, float, float], two: tuple[float, float, float], kind: str, head: str, words: str) -> str:
     x1, y1, x2, y2 = one[0] + one[2], one[1] + 13, two[0], two[1] + 13
+    if x1 == x2:  # straight, from edge to edge
+        gap = 13 if y1 < y2 else -13
+        line = f"M{x1:.1f} {y1 + gap:.1f} L{x2:.1f} {y2 - gap:.1f}"
+        return f'<path class="{kind}" marker-end="url(#{head})" d="{line}"><title>{html.escape(words)}</title></path>'
     bend = max(abs(x2 - x1) / 3, 24)
     lift = -26.0 if y1 == y2 else 0.0
     curve = f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1 + lift:.1f} {x2 - bend:.1f} {y2 + lift:.1f} {x2:.1f} {y2:.1f}"

@@ -18,6 +18,8 @@ from kexec_lint.verify.recorder.commands import COMMANDS, KERNEL, MAP, Row
 from kexec_lint.verify.recorder.objects import MARK
 from kexec_lint.verify.recorder.recorder import Call, Launched, Recorder
 
+UNSEEN = "<frozen importlib._bootstrap kexec-lint>"
+
 
 class _MapLife:
     """Sits on a MemoryMap, which lives as long as the arrays over it."""
@@ -96,7 +98,7 @@ def _command(r: Recorder, row: Row, original: Any) -> Any:
         bound.update(kwargs)
         try:
             operands = _operands(r, row, bound)
-        except Exception:
+        except Exception:  # whatever a wrong argument causes here, PyOpenCL is to say what is wrong with it
             operands = None
         blocking = row.blocking is not None and bool(bound.get("is_blocking", row.blocking))
         what = "" if operands is not None else "unknown"
@@ -452,6 +454,8 @@ def _program_kernel(r: Recorder, original: Any) -> Any:
             _label(found, self)
         return found
 
+    # PyOpenCL warns of its caller here: `warnings` passes over frames of such a name, and finds the program's line.
+    getattribute.__code__ = getattribute.__code__.replace(co_filename=UNSEEN)
     return getattribute
 
 

@@ -19,6 +19,9 @@ KEPT = 256 * 1024 * 1024
 """Bytes of memory objects and downloads that an experiment keeps for comparison."""
 
 
+LAST = 10.0
+"""Seconds that commands may still take when the program has ended."""
+
 _clock, _ident = time.perf_counter_ns, threading.get_ident
 
 
@@ -451,12 +454,13 @@ class Recorder:
         try:
             if self.experiment.contents:
                 self._write_contents(self.experiment.contents)
+            end = time.monotonic() + LAST
             for number, event in self.profiled:
                 try:
-                    event.wait()
-                    times = event.profile
-                    self.writer.put(("P", number, times.queued, times.submit, times.start, times.end))
-                except Exception:
+                    if _complete(event, end):
+                        times = event.profile
+                        self.writer.put(("P", number, times.queued, times.submit, times.start, times.end))
+                except self.cl.Error:
                     continue  # markers of some drivers have no times
         finally:
             for gate in self.gates.all:
@@ -466,19 +470,24 @@ class Recorder:
     def _write_contents(self, file: str) -> None:
         np = self.np
         found: dict[str, Any] = {}
+        end = time.monotonic() + LAST
+        stuck = []
         for queue in self.queues:
             try:
-                queue.finish()
-            except Exception:
-                continue  # the program closed or broke it
+                marker = self.cl.enqueue_marker(queue)
+                queue.flush()
+                if not _complete(marker, end):
+                    stuck.append(queue)
+            except self.cl.Error:
+                stuck.append(queue)  # the program closed or broke it
         for index, memory in enumerate(self.memories):
-            queue = next((q for q in self.queues if _usable(q, memory)), None)
+            queue = next((q for q in self.queues if q not in stuck and q.context == memory.context), None)
             if queue is None or not isinstance(memory, self.cl.Buffer):
                 continue
             array = np.empty(memory.size, np.uint8)
             try:
                 self.cl.enqueue_copy(queue, array, memory)
-            except Exception:
+            except self.cl.Error:
                 continue  # it was released
             found[f"m{index}"] = array
         for index, array in enumerate(self.downloads):
@@ -496,11 +505,13 @@ def _sizes(shape: Any) -> tuple[int, ...]:
         return ()
 
 
-def _usable(queue: Any, memory: Any) -> bool:
-    try:
-        return bool(queue.context == memory.context)
-    except Exception:
-        return False
+def _complete(event: Any, end: float) -> bool:
+    """Return whether a command is complete, waiting until then or until a time: it may wait for what never comes."""
+    while event.command_execution_status > 0:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.0005)
+    return True
 
 
 def _with(
