@@ -381,6 +381,20 @@ int main(int argc, char **argv) {
     q.finish();
     return 0;
 }
+// good an algorithm of Boost.Compute fetches the result
+int main() {
+    boost::compute::device device = boost::compute::system::default_device();
+    boost::compute::context context(device);
+    boost::compute::command_queue queue(context, device);
+    boost::compute::program p = boost::compute::program::create_with_source("kernel void k(global int *x) {}", context);
+    boost::compute::kernel k(p, "k");
+    boost::compute::vector<int> v(100, context);
+    std::vector<int> host(100);
+    k.set_arg(0, v);
+    queue.enqueue_1d_range_kernel(k, 0, 100, 0);
+    boost::compute::copy(v.begin(), v.end(), host.begin(), queue);
+    return host[0];
+}
 // good a wait on some path
 int main(int argc, char **argv) {
     cl::Context c(CL_DEVICE_TYPE_GPU);

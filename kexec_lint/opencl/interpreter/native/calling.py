@@ -240,6 +240,10 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
             return construct.transfer(m, arguments, node.span)
         receiver = None if free.does in ("wait", "finish_default", "nothing") else Unknown(("default queue",))
         return effects.run(m, free, arguments, node.span, receiver)
+    if scope in ("compute", "boost::compute"):  # an algorithm: many of them wait for their queue
+        arguments = arguments_of(m, node)
+        commands.everything_may_wait(m, node.span, last)
+        return unknown(m, last, arguments, node.span)
     return _apply(m, Unknown(("name", m.frame.scope.path, name)), name, node)
 
 
