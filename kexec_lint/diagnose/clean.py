@@ -32,6 +32,9 @@ _PREFIX = re.compile(
     | [\w.\-]{1,40}\ {1,30}\|\                                           # docker compose
     | (?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\ \d\d-\d\d\ \d\d:\d\d:\d\d\ \[?\w{1,60}\.py:\d+\]\ ? # vLLM's logger
       (?=\ {2}|File\ "|Traceback|[\w.]{0,80}(?:Error|Exception)\b)
+    | [VIWEC]\d{4}\ (?:[\d:.]{8,15}\ \d{1,20}\ )?[\w./]{3,120}\.py:\d+\]\  # torch's logger
+      (?:\[\d+/\d+(?:_\d+)?\]\ )?(?:\[__\w{1,40}\]\ )?
+      (?=\ {2}|File\ "|Traceback|[\w.]{0,80}(?:Error|Exception)\b)
     | !!\ |>\ (?=File\ ")
     )""",
     re.X,

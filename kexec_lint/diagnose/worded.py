@@ -21,7 +21,8 @@ _LINES = 20
 
 def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> Diagnosis | None:
     """Return the diagnosis of a failure by the subject of its lines, or None if they name none or more than one."""
-    telling = [line for line in failed if last_of_traceback(line)] or list(failed)
+    telling = [line for line in failed if last_of_traceback(line)]
+    telling = telling or [line for line in failed if not line.text.lstrip().startswith('File "')]
     found: dict[str, Line] = {}
     for line in telling[-_LINES:]:
         for layer in knowledge.layers:

@@ -33,6 +33,11 @@ def told(knowledge: Knowledge, text: str) -> list[tuple[str, bool]]:
         ("[1,0]<stderr>:RuntimeError: x", "RuntimeError: x"),
         ("(EngineCore_DP0 pid=316) RuntimeError: x", "RuntimeError: x"),
         ("(Worker pid=9) ERROR 05-15 18:58:58 [engine.py:448] RuntimeError: x", "RuntimeError: x"),
+        (
+            'W0819 22:05:31.171000 13895 torch/a.py:551] [0/0]   File "m.py", line 3, in f',
+            '  File "m.py", line 3, in f',
+        ),
+        ("V0627 torch/_dynamo/exc.py:209] [0/0] [__graph_breaks] Traceback", "Traceback"),
         ("ERROR 05-15 18:58:58 [engine.py:448] no worker", "ERROR 05-15 18:58:58 [engine.py:448] no worker"),
         ("(RayWorkerWrapper pid=12, ip=10.0.0.1) RuntimeError: x", "RuntimeError: x"),
         ("2024-05-01T12:00:00.1234567Z RuntimeError: x", "RuntimeError: x"),
