@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,22 @@ def test_layers_of_public_reports(name: str) -> None:
             wrong.append((report["source"], layer, layers))
     assert not wrong
     assert right >= 0.85 * len(reports)
+
+
+def test_the_docs_give_the_figures_of_the_first_sight() -> None:
+    docs = (DATA.parents[2] / "docs" / "diagnose.md").read_text(encoding="utf-8")
+    told = re.findall(r"(reports\d+\.yaml)`[^|]*\| (\d+) \| (\d+) \(\d+ %\) \| (\d+) \| (\d+) \|", docs)
+    counted = []
+    for name, *figures in told:
+        reports = yaml.safe_load((DATA / name).read_text())
+        if "first_sight" not in reports[0]:
+            continue
+        said = [(report["first_sight"], report["layer"]) for report in reports]
+        right = sum(layer in (layers if isinstance(layers, list) else [layers]) for layer, layers in said)
+        unknown = sum(layer == diagnose.UNKNOWN and layer not in layers for layer, layers in said)
+        assert list(map(int, figures)) == [len(reports), right, unknown, len(reports) - right - unknown], name
+        counted.append(name)
+    assert len(counted) >= 6
 
 
 def test_there_are_enough_of_them() -> None:
