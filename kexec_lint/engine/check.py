@@ -84,14 +84,15 @@ def check(
     analysed files and of those that need analysis.
     """
     run = Run(request)
-    run.find()
-    run.read()
-    if run.candidates or run.commented:
-        from kexec_lint.engine import analysis
+    try:
+        run.find()
+        run.read()
+        if run.candidates or run.commented:
+            from kexec_lint.engine import analysis
 
-        analysis.complete(run, pool, progress)
-    if "cache" in run.__dict__:
-        run.cache.close()
+            analysis.complete(run, pool, progress)
+    finally:
+        run.close()
     run.report.notes = list(dict.fromkeys(run.report.notes))
     run.report.errors += dict.fromkeys(run.index.errors)
     return run.report
@@ -148,6 +149,11 @@ class Run:
         from kexec_lint.engine.results import Cache
 
         return Cache(self.request.cache_directory if self.request.cache_results else None)
+
+    def close(self) -> None:
+        """Close the cache, if it was opened."""
+        if "cache" in self.__dict__:
+            self.cache.close()
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
