@@ -56,6 +56,10 @@ class Queue:
     created: Site = ()
     profiling: bool | None = None
     context: object = None
+    maybe: bool = False
+    """It is out-of-order on some paths of the program and in-order on the others."""
+    parts: tuple[Queue, ...] = ()
+    """The queues of which it is one, by the path taken."""
 
 
 @dataclass(eq=False)

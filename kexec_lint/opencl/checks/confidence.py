@@ -28,6 +28,8 @@ def judge(graph: g.EnqueueGraph, conflict: g.Conflict) -> Confidence | None:
             return None
         if kernels.rank > level.rank:
             level = kernels
+        if earlier.queue is later.queue is not None and later.queue.maybe:
+            level = max(level, Confidence.LIKELY, key=lambda one: one.rank)
     return level
 
 

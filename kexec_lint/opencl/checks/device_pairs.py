@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.sync import what_sync, wrong_queue
-from kexec_lint.opencl.checks.words import VERBS, Words, name, row
+from kexec_lint.opencl.checks.words import VERBS, Words, name, queue_words, row
 
 
 def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -> Words:
@@ -18,9 +18,7 @@ def device_pair(graph: g.EnqueueGraph, conflict: g.Conflict, later: g.Command) -
     where = (
         f"{_two(earlier.queue.name, later.queue.name)} have no order between them"
         if earlier.queue is not later.queue
-        else f"nothing orders them on the out-of-order queue `{later.queue.name}`"
-        if later.queue.name != "the queue"
-        else "nothing orders them on the out-of-order queue"
+        else f"nothing orders them on the {queue_words(later.queue)}"
     )
     start = f"{name(later)} {does} `{memory}` while {name(earlier)} (line {row(earlier.site, later.site)}) may still"
     message = f"{start[0].upper()}{start[1:]} {did[:-1]} it: {where}"

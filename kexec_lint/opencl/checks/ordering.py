@@ -121,7 +121,7 @@ def summarise(graph: g.EnqueueGraph, evidence: list[tuple[g.Conflict, Evidence]]
     summarised: set[int] = set()
     for queue, items in by_queue.items():
         sites = {item.at for item in items}
-        if len(sites) >= 2 and _unmanaged(graph, queue):
+        if len(sites) >= 2 and not queue.maybe and _unmanaged(graph, queue):
             summarised |= {id(item) for item in items}
             first = min(items, key=lambda item: item.confidence.rank)
             yield Evidence(

@@ -55,7 +55,8 @@ def row(site: g.Site, against: g.Site | None = None) -> int:
 def queue_words(queue: g.Queue) -> str:
     """Name a queue with its order."""
     order = {g.Order.IN_ORDER: "in-order ", g.Order.OUT_OF_ORDER: "out-of-order "}.get(queue.order, "")
-    return f"{order}queue `{queue.name}`" if queue.name != "the queue" else f"{order}queue"
+    words = "queue" if queue.name == "the queue" else f"queue `{queue.name}`"
+    return f"{words} (out-of-order on some paths)" if queue.maybe else f"{order}{words}"
 
 
 def related(graph: g.EnqueueGraph, conflict: g.Conflict) -> tuple[tuple[str, g.Site], ...]:

@@ -42,14 +42,29 @@ def queue_model(m: Machine, value: AbstractValue) -> g.Queue:
         found = {id(q): q for q in (queue_model(m, option) for _, option in value.options if option != NONE)}
         if len(found) == 1:
             return next(iter(found.values()))
-        every = all(q.order is g.Order.OUT_OF_ORDER for q in found.values())
-    else:
-        every = m.options.assume_out_of_order
+        return _one_of(m, value, tuple(found.values()))
     if value not in m.unknown_queues:
-        order = g.Order.OUT_OF_ORDER if every else g.Order.UNKNOWN
-        named = (option for _, option in options(value) if isinstance(option, Unknown))
-        name = next((option.name for option in named), "the queue")
+        order = g.Order.OUT_OF_ORDER if m.options.assume_out_of_order else g.Order.UNKNOWN
+        name = value.name if isinstance(value, Unknown) else "the queue"
         m.unknown_queues[value] = g.Queue(name, order, constructed=False)
+    return m.unknown_queues[value]
+
+
+def _one_of(m: Machine, value: Phi, parts: tuple[g.Queue, ...]) -> g.Queue:
+    """Return the queue that is one of several: out-of-order if one that the program makes is, and none is unknown."""
+    if value not in m.unknown_queues:
+        orders = {part.order for part in parts}
+        loose = [part for part in parts if part.order is g.Order.OUT_OF_ORDER]
+        order = g.Order.OUT_OF_ORDER if loose and g.Order.UNKNOWN not in orders else g.Order.UNKNOWN
+        named = loose[0] if loose else parts[0] if parts else None
+        m.unknown_queues[value] = g.Queue(
+            named.name if named is not None else "the queue",
+            order,
+            constructed=False,
+            created=named.created if named is not None else (),
+            maybe=g.Order.IN_ORDER in orders or any(part.maybe for part in loose),
+            parts=parts,
+        )
     return m.unknown_queues[value]
 
 
@@ -371,6 +386,8 @@ def _queue_edges(m: Machine, command: g.Command, queue: g.Queue) -> None:
 
 def _may_be_same(m: Machine, a: g.Queue, b: g.Queue) -> bool:
     """Return whether two queues of which one was not seen being made may be one in-order queue."""
+    if a in b.parts or b in a.parts or not set(a.parts).isdisjoint(b.parts):
+        return True
     if a.constructed and b.constructed:
         return False
     return not m.options.assume_out_of_order
@@ -428,10 +445,12 @@ def byte_count(m: Machine, value: AbstractValue | None) -> int | None:
     return None
 
 
-def is_out_of_order(flags: AbstractValue) -> g.Order:
-    """Return the order that a `properties` argument asks for."""
+def order_of(flags: AbstractValue) -> tuple[g.Order, bool]:
+    """Return the order that a `properties` argument asks for, and whether it does so on some paths only."""
     orders = {_order(option) for _, option in options(flags)}
-    return orders.pop() if len(orders) == 1 else g.Order.UNKNOWN
+    if orders == {g.Order.IN_ORDER, g.Order.OUT_OF_ORDER}:
+        return g.Order.OUT_OF_ORDER, True
+    return (orders.pop() if len(orders) == 1 else g.Order.UNKNOWN), False
 
 
 def _order(flags: AbstractValue) -> g.Order:

@@ -237,3 +237,55 @@ def refused_on_purpose(ctx, q, b):
         prg.cp(q, (64,), None, b)
     except cl.LogicError:
         print("as it should be")
+
+
+def waits_where_loose(ctx, x, loose):
+    q = cl.CommandQueue(ctx, properties=OOO if loose else 0)
+    prg = cl.Program(ctx, SRC).build()
+    b = cl.Buffer(ctx, cl.mem_flags.READ_WRITE, x.nbytes)
+    up = cl.enqueue_copy(q, b, x, is_blocking=False)
+    if loose:
+        up.wait()
+    run = prg.inc(q, x.shape, None, b)
+    if loose:
+        run.wait()
+    cl.enqueue_copy(q, x, b)
+
+
+def lists_where_loose(ctx, x, loose):
+    if loose:
+        q = cl.CommandQueue(ctx, properties=OOO)
+    else:
+        q = cl.CommandQueue(ctx)
+    prg = cl.Program(ctx, SRC).build()
+    b = cl.Buffer(ctx, cl.mem_flags.READ_WRITE, x.nbytes)
+    up = cl.enqueue_copy(q, b, x, is_blocking=False)
+    run = prg.inc(q, x.shape, None, b, wait_for=[up] if loose else None)
+    cl.enqueue_copy(q, x, b, wait_for=[run] if loose else None)
+
+
+def one_of_two_kinds(ctx, x, loose):
+    strict, q = cl.CommandQueue(ctx), None
+    if loose:
+        q = cl.CommandQueue(ctx, properties=OOO)
+    queue = q if loose else strict
+    prg = cl.Program(ctx, SRC).build()
+    b = cl.Buffer(ctx, cl.mem_flags.READ_WRITE, x.nbytes)
+    up = cl.enqueue_copy(queue, b, x, is_blocking=False)
+    if loose:
+        run = prg.inc(queue, x.shape, None, b, wait_for=[up])
+    else:
+        run = prg.inc(strict, x.shape, None, b)
+    cl.enqueue_copy(queue, x, b, wait_for=[run])
+
+
+def either_is_in_order(ctx, x, dev):
+    try:
+        q = cl.CommandQueue(ctx, dev, properties=cl.command_queue_properties.PROFILING_ENABLE)
+    except cl.LogicError:
+        q = cl.CommandQueue(ctx, dev)
+    prg = cl.Program(ctx, SRC).build()
+    b = cl.Buffer(ctx, cl.mem_flags.READ_WRITE, x.nbytes)
+    cl.enqueue_copy(q, b, x, is_blocking=False)
+    prg.inc(q, x.shape, None, b)
+    cl.enqueue_copy(q, x, b)

@@ -174,3 +174,36 @@ def deadlock(q, b, x):
 def arguments(q, b, x):
     PRG.cp(q, x.shape, None, b)  # expect: OCL403
     PRG.inc(q, x.shape, None, np.zeros_like(x))  # expect: OCL404
+
+
+def loose_if_asked(x, loose):
+    q = cl.CommandQueue(ctx, properties=PROPS["fast"] if loose else 0)
+    b = cl.Buffer(ctx, mf.READ_WRITE, x.nbytes)
+    up = cl.enqueue_copy(q, b, x, is_blocking=False)
+    run = PRG.inc(q, x.shape, None, b)  # expect: OCL101
+    cl.enqueue_copy(q, x, b, wait_for=[up, run])
+
+
+def loose_where_it_can_be(x, dev):
+    try:
+        q = cl.CommandQueue(ctx, dev, properties=PROPS["fast"])
+    except cl.LogicError:
+        q = cl.CommandQueue(ctx, dev)
+    b = cl.Buffer(ctx, mf.READ_WRITE, x.nbytes)
+    up = cl.enqueue_copy(q, b, x, is_blocking=False)
+    run = PRG.inc(q, x.shape, None, b)  # expect: OCL101
+    cl.enqueue_copy(q, x, b, wait_for=[up, run])
+
+
+class LooseByDefault:
+    def __init__(self, loose=True):
+        flags = cl.command_queue_properties.PROFILING_ENABLE
+        if loose:
+            flags |= cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        self.queue = cl.CommandQueue(ctx, properties=flags)
+
+    def go(self, x):
+        b = cl.Buffer(ctx, mf.READ_WRITE, x.nbytes)
+        up = cl.enqueue_copy(self.queue, b, x, is_blocking=False)
+        run = PRG.inc(self.queue, x.shape, None, b)  # expect: OCL101
+        cl.enqueue_copy(self.queue, x, b, wait_for=[up, run])

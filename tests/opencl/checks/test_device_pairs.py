@@ -184,7 +184,7 @@ def good_event_list_by_extend(ctx, hosts, n):
     queue.finish()
 
 
-def good_fallback_queue(ctx, n):
+def bad_queue_that_is_loose_where_it_can_be(ctx, n):
     try:
         queue = cl.CommandQueue(ctx, properties=OOO)
     except cl.RuntimeError:
@@ -192,7 +192,7 @@ def good_fallback_queue(ctx, n):
     program = cl.Program(ctx, SRC).build()
     x, y = cl.Buffer(ctx, RW, 4 * n), cl.Buffer(ctx, RW, 4 * n)
     program.fill(queue, (n,), None, x)
-    program.copy(queue, (n,), None, x, y)
+    program.copy(queue, (n,), None, x, y)  # expect: OCL101
     queue.finish()
 """
 
@@ -833,7 +833,11 @@ def good_flag_by_choice(ctx, n, fast):
     program = cl.Program(ctx, SRC).build()
     x, y, z = (cl.Buffer(ctx, RW, 4 * n) for _ in range(3))
     program.fill(queue, (n,), None, x)
+    if fast:
+        queue.finish()
     program.copy(queue, (n,), None, x, y)
+    if fast:
+        queue.finish()
     program.copy(queue, (n,), None, y, z)
     queue.finish()
 

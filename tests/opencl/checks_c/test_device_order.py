@@ -243,7 +243,7 @@ void f(HERE, const float *h) {
     clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
     clFinish(q);
 }
-// good maybe out-of-order
+// bad out-of-order where it can be
 void f(HERE, const float *h) {
     cl_int err;
     cl_command_queue q = clCreateCommandQueue(ctx, dev, OOO, &err);
@@ -251,7 +251,7 @@ void f(HERE, const float *h) {
     cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE, n, NULL, NULL);
     clSetKernelArg(k, 0, sizeof(cl_mem), &b);
     clEnqueueWriteBuffer(q, b, CL_FALSE, 0, n, h, 0, NULL, NULL);
-    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL); // expect: OCL101
     clFinish(q);
 }
 """

@@ -34,13 +34,18 @@ Bound = dict[str, AbstractValue]
 def queue(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
     bound = arguments.bind(row.params)
     properties = bound.get("properties", NONE)
-    order = commands.is_out_of_order(properties)
-    if arguments.open or arguments.open_keywords:
-        order = g.Order.UNKNOWN if "properties" not in bound else order
+    order, maybe = commands.order_of(properties)
+    if (arguments.open or arguments.open_keywords) and "properties" not in bound:
+        order = g.Order.UNKNOWN
     queue = g.Queue(
-        "the queue", order, constructed=True, created=m.site(span), profiling=commands.profiling(properties)
+        "the queue",
+        order,
+        constructed=True,
+        created=m.site(span),
+        profiling=commands.profiling(properties),
+        context=bound.get("context"),
+        maybe=maybe,
     )
-    queue.context = bound.get("context")
     queue_properties.examine(m, span, bound.get("device", NONE), properties)
     if not m.scratch:
         m.graph.queues.append(queue)

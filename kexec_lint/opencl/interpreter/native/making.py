@@ -28,10 +28,17 @@ def queue(m: Machine, row: CallModel, bound: Bound, span: p.Span) -> AbstractVal
         properties = context  # cl::CommandQueue(properties): of the default context
     elif _is_properties(plain(m, bound.get("device", NONE))):
         properties = plain(m, bound["device"])  # cl::CommandQueue(context, properties)
-    order = g.Order.IN_ORDER if is_null(properties) else commands.is_out_of_order(properties)
+    order, maybe = (g.Order.IN_ORDER, False) if is_null(properties) else commands.order_of(properties)
     profiling = False if is_null(properties) else commands.profiling(properties)
-    queue = g.Queue("the queue", order, constructed=True, created=m.site(span), profiling=profiling)
-    queue.context = context
+    queue = g.Queue(
+        "the queue",
+        order,
+        constructed=True,
+        created=m.site(span),
+        profiling=profiling,
+        context=context,
+        maybe=maybe,
+    )
     if not m.scratch:
         m.graph.queues.append(queue)
     return m.object("queue", span, "queue", queue, context=context)
