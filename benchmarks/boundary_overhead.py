@@ -62,8 +62,12 @@ def measure(line: list[str]) -> tuple[float, float]:
     group = make_group()
     wrapped = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh", *line] if group else line
     start = time.perf_counter()
-    subprocess.run(wrapped, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    ended = subprocess.run(wrapped, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
     wall = time.perf_counter() - start
+    if ended.returncode != 0:
+        if group is not None:
+            group.rmdir()
+        raise SystemExit(f"exit code {ended.returncode}, nothing to measure: {' '.join(line)}")
     if group is None:
         return wall, float("nan")
     cpu = used(group)
