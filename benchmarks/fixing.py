@@ -65,7 +65,7 @@ def main() -> int:
                 fixed = applied(str(file), source.data, chosen)
                 after = Source(str(file), fixed.decode(), fixed)
                 moved = Counter(f.code for f in sure(after, project, options))
-                if not valid(after.text) or moved - Counter(code for code, _, _ in known):
+                if not valid(after.text) or moved - Counter(code for code, *_ in known):
                     worst = "broken"
             here[worst] += 1
             if arguments.verbose:
