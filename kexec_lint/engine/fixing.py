@@ -98,9 +98,13 @@ def _fix_file(file: Fixed, request: Request, unsafe: bool, keep: Keep) -> Fixed:
             chosen = chosen[: len(chosen) // 2]  # two fixes that are right alone may not be so together
         if not chosen:
             break
+        file.fixed += Counter(map(_what, file.left)) - Counter(map(_what, left))
         file.after, file.left = after, left
-        file.fixed.update((finding.code, finding.name) for finding in chosen)
     return file
+
+
+def _what(finding: Finding) -> tuple[str, str]:
+    return finding.code, finding.name
 
 
 def _no_more(after: Iterable[Finding], before: Iterable[Finding], fixed: Iterable[Finding]) -> bool:

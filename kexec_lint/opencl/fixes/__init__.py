@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -68,10 +69,12 @@ def _offers(source: Source, project: Project, options: Options, wanted: frozense
     taken: set[str] = set()
     for finding, evidence, graph in open_:
         case = make(path=source.path, graph=graph, evidence=evidence, key=key_of(finding), taken=taken)
-        for candidate in proposers.candidates(case):
-            revision = trial.passes(rows, case, candidate)
-            if revision is not None:
-                passed[case.key] = Passed(evidence, candidate, revision)
+        # What another finding's fix puts right needs none of its own.
+        shared = [one.candidate for one in passed.values() if case.key in one.gone and one.candidate.safe]
+        for candidate in (*(replace(one, covers=()) for one in shared), *proposers.candidates(case)):
+            one = trial.passes(rows, case, candidate)
+            if one is not None:
+                passed[case.key] = one
                 taken.update(word for change in candidate.changes for word in re.findall(r"\w+", change.content))
                 break
     return {

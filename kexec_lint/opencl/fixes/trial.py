@@ -38,6 +38,8 @@ class Passed(NamedTuple):
     evidence: Evidence
     candidate: Candidate
     revision: Revision
+    gone: frozenset[Key]
+    """Findings that it puts right, its own among them."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ class Trial:
             else Trial(source, project, options, analysis, judged(analysis.graphs, source, options))
         )
 
-    def passes(self, rows: Rows, case: Pair, candidate: Candidate) -> Revision | None:
-        """Return the changed text if it puts the finding right and brings nothing new.
+    def passes(self, rows: Rows, case: Pair, candidate: Candidate) -> Passed | None:
+        """Return the fix if it puts the finding right and brings nothing new.
 
         Only the entry points that run through a changed function are looked at again; see `kept`.
         """
@@ -86,7 +88,14 @@ class Trial:
                 return None  # found from another entry point too, which the change does not reach
         if len(case.evidence.nodes) == 2 and not self._ordered(case, candidate, revision, analysis.graphs):
             return None
-        return revision
+        left = frozenset((e.code, *_start(e)) for _, e, _ in self._judged(revision, analysis))
+        graphs = {id(e.graph) for n, e in enumerate(self.analysis.entries) if affected is None or n in affected}
+        gone = {
+            key_of(finding)
+            for finding, evidence, graph in self.judged
+            if id(graph) in graphs and (evidence.code, *_moved_start(evidence, revision)) not in left
+        }
+        return Passed(case.evidence, candidate, revision, frozenset(gone))
 
     def kept(self, rows: Rows, passed: Mapping[Key, Passed]) -> dict[Key, Passed]:
         """Return those fixes that bring nothing in the whole file either: tried together, and alone if need be."""
@@ -109,24 +118,29 @@ class Trial:
         self, revision: Revision, fixed: Iterable[Evidence], only: frozenset[int] | None
     ) -> Analysis | None:
         """Return the analysis of a changed text if what is `fixed` is gone, nothing has come and comments stay."""
-        data = b"" if self.source.cells is not None else revision.text.encode(errors="surrogateescape")
-        cells = None if self.source.cells is None else revision.cells(self.source.cells)
-        changed = replace(self.source, text=revision.text, data=data, cells=cells)
+        changed = self._changed(revision)
         analysis = _analysed(changed, self.project, self.options, only)
         if analysis is None or len(analysis.entries) != len(self.analysis.entries):
             return None
         gone = {id(evidence) for evidence in fixed}
         before = {
-            (evidence.code, *revision.span(place(evidence.at, evidence.against).span)[:2])
+            (evidence.code, *_moved_start(evidence, revision))
             for _, evidence, _ in self.judged
             if id(evidence) not in gone
         }
-        after = judged(analysis.graphs, changed, self.options)
-        if any((e.code, *place(e.at, e.against).span[:2]) not in before for _, e, _ in after):
+        if any((e.code, *_start(e)) not in before for _, e, _ in self._judged(revision, analysis)):
             return None
         comments, errors = _parsed(changed)
         before_comments, before_errors = self._parsed
         return analysis if comments == before_comments and errors <= before_errors else None
+
+    def _changed(self, revision: Revision) -> Source:
+        data = b"" if self.source.cells is not None else revision.text.encode(errors="surrogateescape")
+        cells = None if self.source.cells is None else revision.cells(self.source.cells)
+        return replace(self.source, text=revision.text, data=data, cells=cells)
+
+    def _judged(self, revision: Revision, analysis: Analysis) -> Judged:
+        return judged(analysis.graphs, self._changed(revision), self.options)
 
     def _affected(self, revision: Revision) -> frozenset[int] | None:
         """Return the numbers of the entry points that run through a changed function, None for all."""
@@ -214,6 +228,17 @@ def _apart(fixes: Mapping[Key, Passed]) -> dict[Key, Passed]:
             chosen[key] = one
             taken += one.revision.changes
     return chosen
+
+
+def _start(evidence: Evidence) -> tuple[int, int]:
+    """Return the row and column of a finding in the text that was analysed."""
+    span = place(evidence.at, evidence.against).span
+    return span.row, span.column
+
+
+def _moved_start(evidence: Evidence, revision: Revision) -> tuple[int, int]:
+    span = revision.span(place(evidence.at, evidence.against).span)
+    return span.row, span.column
 
 
 def _parsed(source: Source) -> tuple[Counter[str] | None, int]:
