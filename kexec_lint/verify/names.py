@@ -124,6 +124,12 @@ def _argument(call: ast.Call, what: str, position: int) -> ast.expr | None:
 def _resolve(site: g.Site, expression: ast.expr) -> tuple[Named, g.Site] | None:
     """Follow a name to the assignment that makes the object, through parameters of the callers."""
     place = site[-1]
+    if (
+        isinstance(expression, ast.Call)
+        and ast.unparse(expression.func).rpartition(".")[2] == "SVM"
+        and expression.args
+    ):
+        expression = expression.args[0]
     while isinstance(expression, ast.Attribute) and expression.attr in ("data", "base_data", "queue"):
         expression = expression.value
     if not isinstance(expression, (ast.Name, ast.Attribute)):

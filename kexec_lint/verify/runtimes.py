@@ -54,7 +54,11 @@ def environment() -> dict[str, str]:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.stat(folder).st_uid != os.getuid():
         return env
-    for name, library in [*_system(), *extra]:
+    wanted = dict([*_system(), *extra])
+    for stale in Path(folder).glob("*.icd"):
+        if stale.stem not in wanted:  # a runtime that is gone since
+            stale.unlink(missing_ok=True)
+    for name, library in wanted.items():
         path = os.path.join(folder, f"{name}.icd")
         with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
             file.write(f"{library}\n")

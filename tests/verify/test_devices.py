@@ -13,7 +13,7 @@ pytest.importorskip("pyopencl", reason="pip install 'kexec-lint[verify]'")
 from click.testing import CliRunner
 
 from kexec_lint.cli.verify import command
-from kexec_lint.verify import devices
+from kexec_lint.verify import devices, runtimes
 from kexec_lint.verify.process import Player
 
 
@@ -52,3 +52,15 @@ def test_no_platform_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert result.exit_code == 2
     assert "OpenCL platform" in result.output
     assert len(result.output.strip().splitlines()) == 1
+
+
+def test_a_runtime_that_is_gone_is_not_offered_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(runtimes.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(runtimes, "_unlisted", lambda: iter([("one", "/lib/one.so")]))
+    folder = Path(runtimes.environment()["OCL_ICD_VENDORS"])
+    assert (folder / "one.icd").read_text() == "/lib/one.so\n"
+    monkeypatch.setattr(runtimes, "_unlisted", lambda: iter([("two", "/lib/two.so")]))
+    runtimes.environment()
+    assert "one.icd" not in {file.name for file in folder.iterdir()}

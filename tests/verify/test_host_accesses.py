@@ -50,6 +50,9 @@ ALIKE = {
     + "view, _ = cl.enqueue_map_buffer(q, x, cl.map_flags.WRITE, 0, (64,), np.float32)\n"
     + "program.twice(q, (64,), None, x)  # expect: OCL205\n"
     + "view.base.release(q)\n",
+    "shared-memory": "q = cl.CommandQueue(ctx)\narray = cl.fsvm_empty(ctx, 64, np.float32)\n"
+    "program.twice(q, (64,), None, cl.SVM(array))\n"
+    "first = array[0]  # expect: OCL208\n",
     "attribute": "class Monitor:\n"
     "    def __init__(self):\n"
     "        self.queue, self.out, self.pending = cl.CommandQueue(ctx), np.zeros(64, np.float32), []\n"
@@ -110,6 +113,12 @@ SILENT = {
     + DOWN
     + "while done.command_execution_status > 0:\n    pass\nout.sum()\n"
     + END,  # OCL211, which is not on by default
+    "shared-memory-finished": "q = cl.CommandQueue(ctx)\narray = cl.fsvm_empty(ctx, 64, np.float32)\n"
+    "program.twice(q, (64,), None, cl.SVM(array))\nq.finish()\nfirst = array[0]\n",
+    "coarse-grain-mapped": "q = cl.CommandQueue(ctx)\narray = cl.SVM(cl.csvm_empty(ctx, 64, np.float32))\n"
+    "with array.map_rw(q) as view:\n    view[:] = 1\n"
+    "program.twice(q, (64,), None, array)\n"
+    "with array.map_ro(q) as view:\n    first = view[0]\n",
     "map-waited": QUEUE
     + "view, done = cl.enqueue_map_buffer(q, x, cl.map_flags.READ, 0, (64,), np.float32, is_blocking=False)\n"
     + END

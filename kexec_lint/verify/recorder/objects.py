@@ -14,21 +14,36 @@ MARK = "_kexec_lint"
 """Attribute under which PyOpenCL's objects carry what is known of them."""
 
 
+class _QueueLife:
+    """Sits on a wrapper of a queue and dies just before it."""
+
+    __slots__ = ("objects", "pointer")
+
+    def __init__(self, objects: Objects, pointer: int) -> None:
+        self.objects, self.pointer = objects, pointer
+
+    def __del__(self) -> None:
+        if not self.objects.closed:
+            self.objects.forget(self.pointer)
+
+
 class Objects:
     """Numbers objects when they are first met and writes a record of each."""
 
     def __init__(self, cl: Any, np: Any, writer: Writer, met: Callable[[Any], None]) -> None:
         self.cl, self.np, self.writer, self.met = cl, np, writer, met
+        self.closed = False
         self.numbers = itertools.count(1)
         self.in_order: set[int] = set()
         self.starts: dict[int, int] = {}
         """Host memory at a known address: number → address."""
-        self.queues: dict[int, int] = {}
+        self.queues: dict[int, tuple[Any, ...]] = {}
         self.pooled: dict[int, int] = {}
         self.hosts: dict[tuple[int, int], tuple[int, Any]] = {}
         self.events: dict[int, int] = {}
         self.sources: dict[str, int] = {}
         self.arrays: list[tuple[int, int, int]] = []
+        self._shared: Any = getattr(cl, "SVMPointer", None)
         self._bounds = getattr(getattr(np.lib, "array_utils", np), "byte_bounds", None)
 
     def next(self) -> int:
@@ -38,30 +53,33 @@ class Objects:
     def queue(self, queue: Any) -> int:
         """Return the number of a queue."""
         number: int | None = getattr(queue, MARK, None)
-        if number is None:
-            # Another wrapper of a queue that is known; `with_queue` and `event.command_queue` make such.
-            number = self.queues.get(queue.int_ptr)
-            if number is not None and queue.reference_count < 2:
-                number = None  # the address was used again
-        if number is None:
-            number = self.queues[queue.int_ptr] = self.next()
-            self._mark(queue, number)
+        if number is not None:
+            return number
+        # Another wrapper of a queue that is known; `with_queue` and `event.command_queue` make such. Or the address
+        # was used again: then two queues count as one, which only makes the checks more silent.
+        properties, context, pointer = queue.properties, queue.context.int_ptr, queue.int_ptr
+        number, *same = self.queues.get(pointer, (None,))
+        if number is None or same != [properties, context]:
+            number = self.next()
+            self.queues[pointer] = number, properties, context
             self.met(queue)
-            properties = queue.properties
             kinds = self.cl.command_queue_properties
-            if not properties & kinds.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+            out_of_order = bool(properties & kinds.OUT_OF_ORDER_EXEC_MODE_ENABLE)
+            if not out_of_order:
                 self.in_order.add(number)
-            self.writer.put(
-                (
-                    "Q",
-                    number,
-                    bool(properties & kinds.OUT_OF_ORDER_EXEC_MODE_ENABLE),
-                    bool(properties & kinds.PROFILING_ENABLE),
-                    queue.context.int_ptr,
-                    queue.device.name.strip(),
-                )
-            )
+            profiling = bool(properties & kinds.PROFILING_ENABLE)
+            self.writer.put(("Q", number, out_of_order, profiling, context, queue.device.name.strip()))
+        self._mark(queue, number)
+        with suppress(AttributeError):
+            queue._kexec_lint_life = _QueueLife(self, pointer)
         return number
+
+    def forget(self, pointer: int) -> None:
+        """Note that a wrapper of a queue dies: if it is the last to hold it, the address means nothing any more."""
+        kind = self.cl._cl.CommandQueue
+        with suppress(self.cl.Error):
+            if kind.from_int_ptr(pointer, True).reference_count == 2:
+                self.queues.pop(pointer, None)
 
     def memory(self, memory: Any) -> tuple[int, int]:
         """Return number and size of a memory object, an SVM pointer or a pooled block."""
@@ -82,7 +100,8 @@ class Objects:
                 # Each time the pool hands a block out it is another object over the same memory.
                 kind, parent = "pooled", self._block(memory)
         else:
-            kind, size = "svm", memory.size or 0
+            # Fine-grain, for all that is known: what only coarse-grain memory forbids is not judged.
+            kind, size = "svm-fine", memory.size or 0
             inner = getattr(memory, "mem", None)
             if inner is not None and not isinstance(memory, cl.SVMAllocation):
                 return self.host(inner)[0], size
@@ -131,7 +150,7 @@ class Objects:
             number = self.next()
             self.hosts[key] = number, weakref.ref(base) if base is not None else None
             owner = getattr(base, "base", None)
-            kind = "svm" if owner is not None and type(owner).__name__.startswith("SVM") else "host"
+            kind = "svm-fine" if self._shared and isinstance(owner, self._shared) else "host"
             self.writer.put(("M", number, kind, key[1], "", 0, 0))
         return number
 

@@ -449,7 +449,7 @@ class Recorder:
         if self.closed or os.getpid() != self.pid:
             return
         self.gates.open_all("the program ended first")
-        self.closed = self.stopped = True
+        self.closed = self.stopped = self.objects.closed = True
         self.watch.stop()
         try:
             if self.experiment.contents:
