@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kexec_lint.findings import Confidence
+from kexec_lint.findings import Confidence, Severity
 from kexec_lint.opencl import NATIVE
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
@@ -153,6 +153,7 @@ def misused(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                 f"This user event is set (line {row(points[0].site, event.created)}), but nothing waits for it: "
                 "it holds no command back",
                 "put it into the wait list of the command that it is meant to hold back, or leave it out",
+                severity=Severity.WARNING,
                 related=(("its status is set here", points[0].site),),
             )
 
