@@ -160,6 +160,8 @@ class _Run(click.Command):
             if args[own] == "--gate":
                 args[own] = "--gate=each"
             own += 2 if args[own] in values else 1
+        if args[own : own + 1] == ["-m"]:
+            args.insert(own + 2, "--")  # what follows the module is the program's, as with python -m
         return super().parse_args(ctx, args)
 
 

@@ -228,6 +228,19 @@ def test_a_module_and_a_command(tmp_path: Path) -> None:
         assert "OCL101" in result.stderr, result.stderr + result.stdout
 
 
+def test_options_after_a_module_are_the_program_s(tmp_path: Path) -> None:
+    (tmp_path / "package.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "kexec_lint", "verify", "run", "-m", "package", "-q", "--gate", "x", "--", "-m", "y"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout == "['-q', '--gate', 'x', '--', '-m', 'y']\n"
+    assert "verify run: 0 commands, 0 findings." in result.stderr
+
+
 @pytest.mark.parametrize("how", ["--gate", "--gate=together"])
 def test_a_gate_makes_the_wrong_order_happen(how: str, tmp_path: Path) -> None:
     body = (
