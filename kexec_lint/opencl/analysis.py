@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kexec_lint.opencl import NATIVE
@@ -86,9 +86,26 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
     return analysis
 
 
-@lru_cache(maxsize=512)
+_Arguments = tuple[Source, tuple[Source, ...], Flags | None]
+_LOWERED: OrderedDict[str, tuple[_Arguments, p.Module]] = OrderedDict()
+_KEPT = 512
+
+
 def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> p.Module:
-    """Return the host program of a file; imports bring up the same files again and again."""
+    """Return the host program of a file; imports bring up the same files again and again.
+
+    Of each path the last text is kept: an editor brings a new one with every key.
+    """
+    arguments = source, headers, flags
+    known = _LOWERED.pop(source.path, None)
+    module = known[1] if known is not None and known[0] == arguments else _lower(*arguments)
+    _LOWERED[source.path] = arguments, module
+    if len(_LOWERED) > _KEPT:
+        _LOWERED.popitem(last=False)
+    return module
+
+
+def _lower(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> p.Module:
     if source.suffix in NATIVE:
         from kexec_lint.opencl.frontend.c import lower as lower_native
 
@@ -100,7 +117,7 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
 
 def _lowered(keep: bool, source: Source, *more: Any) -> p.Module:
     """Return the host program of a file; the text of a trial is not kept."""
-    return lowered(source, *more) if keep else lowered.__wrapped__(source, *more)
+    return lowered(source, *more) if keep else _lower(source, *more)
 
 
 def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:
