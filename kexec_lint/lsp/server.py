@@ -305,17 +305,20 @@ class Server:
         if buffer is None:
             return None
         findings = self._at(buffer, uri, lsp.Range(params.position, params.position))
-        others = [other for path, other in self._buffers().items() if path != buffer.path]
-        cell, lines = next(
-            (cell, lines) for cell, (part, lines) in buffer.parts.items() if unquote(part) == unquote(uri)
-        )
-        row, column = place_of(lines, params.position, _value(self.lsp.workspace.position_encoding))
-        at = Location(self.session.shown(buffer.path), row, column, row, column, cell)
-        loop = asyncio.get_running_loop()
-        order = await loop.run_in_executor(self._thread, self.session.order_at, buffer, others, at)
+        order = await self._order_at(buffer, uri, params.position)
         if not findings and order is None:
             return None
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, actions.hover(findings, order)))
+
+    async def _order_at(self, buffer: Buffer, uri: str, position: lsp.Position) -> str | None:
+        others = [other for path, other in self._buffers().items() if path != buffer.path]
+        for cell, (part, lines) in buffer.parts.items():
+            if unquote(part) == unquote(uri):
+                row, column = place_of(lines, position, _value(self.lsp.workspace.position_encoding))
+                at = Location(self.session.shown(buffer.path), row, column, row, column, cell)
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._thread, self.session.order_at, buffer, others, at)
+        return None  # the notebook itself, of which no cell was named
 
     async def explain(self, code: str) -> None:
         """Open the page of a rule, or say its summary where the client cannot open a document."""
