@@ -26,6 +26,8 @@ from kexec_lint.source import FileResult, ModelError, Options
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
 
@@ -125,6 +127,19 @@ def _seen_here(job: Job, outcome: Outcome) -> bool:
 
 
 @contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let signals wait while processes are forked: what is raised in the hooks that Python calls then is lost."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of processes, which end at once if the block does not end as it should."""
     pool = _process_pool(workers)
@@ -149,8 +164,10 @@ def _process_pool(workers: int) -> ProcessPoolExecutor:
 
 def _start_worker() -> None:
     """Let signals end the worker without a word, and the end of the main process too: it says what there is to say."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     bounds.bound_worker()
 
@@ -171,8 +188,9 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
     futures = {}
     unfinished = []
     try:
-        for job in jobs:
-            futures[pool.submit(scan, job)] = job
+        with _undisturbed():
+            for job in jobs:
+                futures[pool.submit(scan, job)] = job
     except BrokenProcessPool:
         unfinished = list(jobs[len(futures) :])
     for future in as_completed(futures):
@@ -186,7 +204,8 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
         with _processes(1) as single:
             while unfinished:
                 job = unfinished.pop(0)
-                future = single.submit(scan, job)
+                with _undisturbed():
+                    future = single.submit(scan, job)
                 (process,) = (single._processes or {}).values()
                 try:
                     yield job, future.result()
