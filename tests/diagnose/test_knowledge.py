@@ -165,6 +165,23 @@ def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> N
     assert not wrong
 
 
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("Uncaught Error: [queue.enqueueNDRange] INVALID_WORK_GROUP_SIZE", "cl-invalid-work-group-size"),
+        ("an EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST exception", "cl-exec-status-error"),
+        ("panic: MEM_OBJECT_ALLOCATION_FAILURE", "cl-mem-alloc-failure"),
+        ("Error: vkAllocateMemory failed -2", "device-memory"),
+        ("vkCreateDevice(gpu, &info) returned VkResult -3", "vk-driver-missing"),
+        ("vkQueueSubmit: failed with error code -4", "vk-device-lost"),
+        ("got Error Code 32 on module.load_method('forward')", "et-error-0x20"),
+        ("status 18 from model->module.forward(x)", "et-error-0x12"),
+    ],
+)
+def test_codes_as_bindings_print_them(knowledge: Knowledge, text: str, entry: str) -> None:
+    assert ids(knowledge, text) == [entry]
+
+
 def test_executorch_codes_in_every_common_spelling(knowledge: Knowledge) -> None:
     family = next(f for f in knowledge.families if f.name == "executorch")
     for code in family.codes:
@@ -191,6 +208,13 @@ def test_executorch_codes_in_every_common_spelling(knowledge: Knowledge) -> None
         "GL_INVALID_VALUE error generated. Texture is not a multisample texture.",
         "  CL_DEVICE_MAX_MEM_ALLOC_SIZE                     2147483648",
         "loss -54.3 step -5",
+        "    INVALID_WORK_GROUP_SIZE = -54,",
+        "        case INVALID_COMMAND_QUEUE:",
+        "status.INVALID_KERNEL_ARGS is -52",
+        '    "INVALID_KERNEL_ARGS", "INVALID_WORK_GROUP_SIZE",',
+        "ADD_CONSTANT(, BUILD_PROGRAM_FAILURE);",
+        "vkAllocateMemory returned 0 after 4 ms",
+        "code 32 in db.execute(",
         "NCCL INFO Channel 00/02 : 0 1",
         "all 312 tests passed, 0 failed, 0 errors",
         "  0%|          | 0/6 [00:00<?, ?it/s]",

@@ -331,6 +331,11 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
         ("failed to find gradients\nValueError: bad shoe size\n", diagnose.UNKNOWN, 2),
         # the name of a folder is no subject
         ("/home/u/executorch/build.sh: error: giving up\n", diagnose.UNKNOWN, 1),
+        # nor is a tool that is itself being built, nor the delegate of another runtime
+        ("flatc: fatal error in the schema\n", "executorch-export", 1),
+        ("Action failed: root//tools:flatc (cxx_link main.cpp)\n", diagnose.UNKNOWN, 1),
+        ("Failed to prepare the XNNPACK weights\n", "executorch-delegate", 1),
+        ("Failed to apply XNNPACK delegate.\n", diagnose.UNKNOWN, 1),
     ],
 )
 def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(
