@@ -25,6 +25,7 @@ from kexec_lint.source import FileResult, ModelError, Options
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing.process import BaseProcess
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -210,10 +211,19 @@ def _in_pool(pool: Pool, jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome]]:
                 try:
                     yield job, future.result()
                 except BrokenProcessPool:
-                    process.join()
-                    timed_out = process.exitcode == -getattr(signal, "SIGPROF", 0)
+                    timed_out = _exit_code(process) == -getattr(signal, "SIGPROF", 0)
                     yield job, _too_long(job) if timed_out else Outcome(error="the worker process died")
                     break
+
+
+def _exit_code(process: BaseProcess) -> int | None:
+    """Return how a process ended. The pool's own thread may be the one that hears of it, a moment later than this."""
+    for _ in range(200):
+        process.join(0.01)
+        if process.exitcode is not None:
+            break
+        time.sleep(0.01)
+    return process.exitcode
 
 
 def scan(job: Job, where: Tree | None = None) -> Outcome:

@@ -59,7 +59,13 @@ def workers(parent: int) -> list[int]:
 def started(environment: dict[str, str]) -> tuple[subprocess.Popen[str], list[int]]:
     """Start a run; return it with its workers once they are at work."""
     run = subprocess.Popen(
-        COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        COMMAND,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in what a shell runs behind
     )
     deadline = time.monotonic() + 30
     while len(children := workers(run.pid)) < 2:
