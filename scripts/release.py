@@ -85,7 +85,8 @@ def install(folder: Path, interpreter: str, way: str, wheel: Path) -> Path:
     run(BIN / "uv", "venv", "--quiet", "--python", interpreter, folder)
     into = (BIN / "uv", "pip", "install", "--quiet", "--python", python)
     if way == "lowest":
-        run(*into, "--resolution", "lowest-direct", "--requirements", TOP / "pyproject.toml")
+        lowest = ("--resolution", "lowest-direct", "--only-binary", ":all:")  # older than the Python, it has no wheel
+        run(*into, *lowest, "--requirements", TOP / "pyproject.toml")
         run(*into, "--no-deps", wheel)
     else:
         run(*into, wheel)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +12,7 @@ from kexec_lint.boundary.events import Call
 from kexec_lint.boundary.messages import Said, failures, said
 from kexec_lint.boundary.text import aftermath, answer, device, duration
 from kexec_lint.boundary.verdicts import Refusal, Report
+from kexec_lint.report.markup import escape
 
 COLOURS = {
     "swallowed": "#c62828", "relabelled": "#8e24aa", "reported": "#ef6c00", "unknown": "#6d4c41",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from html import escape
 
 from kexec_lint.drawing.layout import BOX, ROW, WIDTH, Layout, Wire, label
 from kexec_lint.drawing.picture import Link, Missing, Step
+from kexec_lint.report.markup import escape
 
 STYLE = """
 .kx { --ink:#1f2328; --dim:#59636e; --paper:#ffffff; --lane:#f6f8fa; --line:#d1d9e0; --box:#ffffff;

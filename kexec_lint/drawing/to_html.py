@@ -6,11 +6,11 @@ A box leads to its line of source and a marked line to its box, by plain links: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 
 from kexec_lint.drawing.layout import MARGIN, lay_out
 from kexec_lint.drawing.paint import STYLE, body, head, head_height, legend
 from kexec_lint.drawing.picture import Picture, Step
+from kexec_lint.report.markup import escape
 
 _STYLE = """
 html { color-scheme: light dark; }

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from kexec_lint.drawing.layout import MARGIN, lay_out
 from kexec_lint.drawing.paint import STYLE, body, head, head_height, legend
 from kexec_lint.drawing.picture import Picture
+from kexec_lint.report.markup import escape
 
 _TITLE = 40
 _LEGEND = 780

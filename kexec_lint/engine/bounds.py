@@ -73,8 +73,11 @@ def bound_worker() -> None:
         return
     import resource
 
-    with open("/proc/self/statm", encoding="ascii") as file:
-        own = int(file.read().split()[0]) * resource.getpagesize()
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            own = int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:  # no /proc in a bare chroot: what the worker has at its start is not known
+        return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     most = own + MEMORY
     if hard == resource.RLIM_INFINITY or most < hard:

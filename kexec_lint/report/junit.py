@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
 
 from kexec_lint.engine.check import Report
 from kexec_lint.findings import Finding
 from kexec_lint.report import TOOL, Context
+from kexec_lint.report.markup import escape, legal
 from kexec_lint.report.style import place
 
 _PASSED = f'  <testsuite name="{TOOL}" tests="1" failures="0">\n    <testcase name="check"/>\n  </testsuite>\n'
@@ -44,14 +45,9 @@ def _case(finding: Finding) -> str:
         f"    <testcase name={_attribute(f'{finding.code} {at.row}:{at.column}')} "
         f'classname={_attribute(at.filename)} file={_attribute(at.filename)} line="{at.row}">\n'
         f"      <failure type={_attribute(finding.severity.value)} message={_attribute(finding.message)}>"
-        f"{escape(_clean(text))}</failure>\n    </testcase>\n"
+        f"{escape(text)}</failure>\n    </testcase>\n"
     )
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_clean(text))
-
-
-def _clean(text: str) -> str:
-    """Drop characters that XML 1.0 cannot hold."""
-    return "".join(c for c in text if c in "\t\n\r" or (c >= " " and not "\ud800" <= c <= "\udfff" and c < "\ufffe"))
+    return quoteattr(legal(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from importlib.resources import files
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.words import name
+from kexec_lint.report.markup import escape
 from kexec_lint.verify import VerifyError
 from kexec_lint.verify.run import Pair
 from kexec_lint.verify.trace import Ran, Trace
@@ -196,7 +196,7 @@ def svg(drawing: Drawing) -> str:
     ]
     for lane, y in rows.items():
         parts.append(f'<rect class="lane" x="{LEFT}" y="{y}" width="{WIDTH - LEFT - 20}" height="{ROW - 8}"/>')
-        parts.append(f'<text x="10" y="{y + 23}">{html.escape(_short(lane, 34))}</text>')
+        parts.append(f'<text x="10" y="{y + 23}">{escape(_short(lane, 34))}</text>')
     for tick in range(6):
         x = LEFT + scale * total * tick / 5
         parts.append(f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 6}" y2="{height - 34}"/>')
@@ -209,11 +209,11 @@ def svg(drawing: Drawing) -> str:
             place[bar.key] = x, y, width
         title = f"{bar.label}: {_time(bar.start)} to {_time(bar.end)} · {bar.detail}"
         parts.append(
-            f'<g class="bar {bar.kind}" data-key="{bar.key}"><title>{html.escape(title)}</title>'
+            f'<g class="bar {bar.kind}" data-key="{bar.key}"><title>{escape(title)}</title>'
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="26" rx="3"/>'
         )
         if width > 7 * len(bar.label) + 6:
-            parts.append(f'<text x="{x + 5:.1f}" y="{y + 17:.1f}">{html.escape(bar.label)}</text>')
+            parts.append(f'<text x="{x + 5:.1f}" y="{y + 17:.1f}">{escape(bar.label)}</text>')
         parts.append("</g>")
     for a, b, kind in drawing.edges:
         if a in place and b in place and kind != "queue":
@@ -246,11 +246,11 @@ def _arrow(one: tuple[float, float, float], two: tuple[float, float, float], kin
     if x1 == x2:  # straight, from edge to edge
         gap = 13 if y1 < y2 else -13
         line = f"M{x1:.1f} {y1 + gap:.1f} L{x2:.1f} {y2 - gap:.1f}"
-        return f'<path class="{kind}" marker-end="url(#{head})" d="{line}"><title>{html.escape(words)}</title></path>'
+        return f'<path class="{kind}" marker-end="url(#{head})" d="{line}"><title>{escape(words)}</title></path>'
     bend = max(abs(x2 - x1) / 3, 24)
     lift = -26.0 if y1 == y2 else 0.0
     curve = f"M{x1:.1f} {y1:.1f} C{x1 + bend:.1f} {y1 + lift:.1f} {x2 - bend:.1f} {y2 + lift:.1f} {x2:.1f} {y2:.1f}"
-    return f'<path class="{kind}" marker-end="url(#{head})" d="{curve}"><title>{html.escape(words)}</title></path>'
+    return f'<path class="{kind}" marker-end="url(#{head})" d="{curve}"><title>{escape(words)}</title></path>'
 
 
 def page(drawing: Drawing, picture: str, commands: int) -> str:
@@ -268,7 +268,7 @@ def page(drawing: Drawing, picture: str, commands: int) -> str:
         f"{commands} commands{left_out}; {times}; {conflicts} unordered conflict{'' if conflicts == 1 else 's'}, "
         f"{overlaps} overlapping in this run"
     )
-    return template.replace("{{summary}}", html.escape(summary)).replace("{{picture}}", picture)
+    return template.replace("{{summary}}", escape(summary)).replace("{{picture}}", picture)
 
 
 def _style() -> str:

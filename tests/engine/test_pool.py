@@ -25,6 +25,16 @@ def test_workers_change_nothing(tree, run):
     assert run(jobs=4, cache_results=False).findings == alone.findings
 
 
+def test_workers_work_where_their_memory_cannot_be_read(tree, run, monkeypatch):
+    def absent(*arguments, **options):
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(bounds, "open", absent, raising=False)  # as in a bare chroot, without /proc
+    tree(many())
+    report = run(jobs=2, cache_results=False)
+    assert (len(report.findings), report.errors) == (FEW * 3, [])
+
+
 class Slow(Executor):
     """Runs everything in the order opposite to the one it was handed."""
 

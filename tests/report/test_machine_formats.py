@@ -153,13 +153,13 @@ def test_gitlab(write):
 
 
 def test_junit(write):
-    bad = replace(READ, message="a \x00 null and \ud800")
+    bad = replace(READ, message="a \x00 null and \ud800 \U0001f600")
     suites = ElementTree.fromstring(write("junit", RACE, READ, bad).encode())
     (suite,) = suites
     assert (suite.get("name"), suite.get("failures"), len(suite)) == ("src/app.py", "3", 3)
     failure = suite[1][0]
     assert failure.get("message") == "`out` is read <here> & now: 100%"
-    assert suite[2][0].get("message") == "a  null and "
+    assert suite[2][0].get("message") == "a \ufffd null and \ufffd \U0001f600"
     (passed,) = ElementTree.fromstring(write("junit").encode())
     assert passed.get("failures") == "0"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from kexec_lint.aten.dispatch.compare import Comparison, Kernel
 from kexec_lint.aten.dispatch.explain import Explanation, Step
 from kexec_lint.aten.dispatch.table import Row, short_site
 from kexec_lint.aten.dispatch.trace import Event
+from kexec_lint.report.markup import escape
 
 
 def explanation_text(found: Explanation) -> str:
@@ -83,12 +83,10 @@ def as_json(value: Any) -> str:
 def page(title: str, text: str) -> str:
     """Return text as a small HTML page that needs nothing else."""
     return (
-        f"<!doctype html><meta charset=utf-8><title>{html.escape(title)}</title>"
+        f"<!doctype html><meta charset=utf-8><title>{escape(title)}</title>"
         "<style>body{font:14px/1.5 monospace;margin:2em;white-space:pre-wrap}b{background:#ffec99}</style>"
         + "\n".join(
-            f"<b>{html.escape(line)}</b>"
-            if line.lstrip().startswith(("=>", "runs:", "no kernel"))
-            else html.escape(line)
+            f"<b>{escape(line)}</b>" if line.lstrip().startswith(("=>", "runs:", "no kernel")) else escape(line)
             for line in text.splitlines()
         )
         + "\n"

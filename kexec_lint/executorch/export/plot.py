@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+from typing import TYPE_CHECKING
 
 from kexec_lint.executorch.checks.numerics import tolerance
-from kexec_lint.executorch.export.comparison import Comparison, Step
+from kexec_lint.report.markup import escape
+
+if TYPE_CHECKING:
+    from kexec_lint.executorch.export.comparison import Comparison, Step
 
 _LEFT, _TOP, _HEIGHT, _WIDTH = 80, 48, 260, 22
 _FLOOR = 1e-12
@@ -97,5 +100,5 @@ def _bar(step: Step, x: float, y: object) -> list[str]:
     return [
         label,
         f'<rect x="{x + 3}" y="{top:.1f}" width="{_WIDTH - 6}" height="{max(base - top, 1):.1f}" fill="{colour}">'
-        f"<title>{escape(_name(step))}: {step.worst.absolute:.3g} (output {step.worst.output})</title></rect>",
+        f"<title>{escape(f'{_name(step)}: {step.worst.absolute:.3g} (output {step.worst.output})')}</title></rect>",
     ]

@@ -41,7 +41,7 @@ def nodes(node: Any) -> Iterator[Value | Statement]:
         return
     if isinstance(node, Call) and node.span == node.func.span:  # the isinstance of a pattern
         return
-    if isinstance(node, Value | Statement) and not (isinstance(node, Value) and "match " in value(node)):
+    if isinstance(node, Value | Statement) and not (isinstance(node, Value) and _is_pattern(node)):
         yield node
     if isinstance(node, tuple) and not isinstance(node, Span):
         for part in node:
@@ -59,6 +59,15 @@ def nodes(node: Any) -> Iterator[Value | Statement]:
 
 def _is_assert(test: Operation) -> bool:
     return test.op == "not" and test.span == test.operands[0].span
+
+
+def _is_pattern(node: Value) -> bool:
+    """Return whether a value is what `case` compares: its text is a pattern, which is no expression."""
+    if not isinstance(node, Operation):
+        return "match " in value(node)
+    if node.op == "or":
+        return any(_is_pattern(part) for part in node.operands)
+    return any(part.span == node.span for part in node.operands) or "match " in value(node)
 
 
 def again(text: str) -> str:
@@ -126,6 +135,10 @@ SOURCES = [
 @pytest.mark.parametrize("source", SOURCES)
 def test_spans_of_examples(source: str) -> None:
     assert check(source) > 3
+
+
+def test_spans_of_patterns() -> None:
+    assert check_values("match x.y:\n    case 1 | z.w | None: a\n    case q.r: b\n    case _: c(x)\n") > 3
 
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
