@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
+_LARGE = 64 * 1024
+"""Bytes from which on a file may take so long that its size decides when it is begun."""
+
 FEW = 8
 """Up to so many files, starting workers costs more than it gains."""
 
@@ -77,12 +80,13 @@ class Remote(Protocol):
 
 
 def outcomes(jobs: Sequence[Job], workers: int, pool: Pool | Remote | None = None) -> Generator[tuple[Job, Outcome]]:
-    """Yield every job with its outcome, as they end, the largest file first.
+    """Yield every job with its outcome, as they end, large files first.
 
     `pool` may be any `concurrent.futures.Executor`, or machines elsewhere; without one, workers are forked where that
     is possible and there are more than a few files.
     """
-    ordered = sorted(jobs, key=lambda job: (-len(job.data), job.path, job.module))
+    # Neighbours import the same modules, which a worker keeps for a while; what takes long must not come last.
+    ordered = sorted(jobs, key=lambda job: (-max(len(job.data), _LARGE), job.path, job.module))
     if isinstance(pool, Pool):
         yield from _in_pool(pool, ordered)
     elif pool is not None:

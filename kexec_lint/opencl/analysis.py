@@ -88,7 +88,8 @@ def analyse(source: Source, project: Project, options: Options, only: frozenset[
 
 _Arguments = tuple[Source, tuple[Source, ...], Flags | None]
 _LOWERED: OrderedDict[str, tuple[_Arguments, p.Module]] = OrderedDict()
-_KEPT = 512
+_KEPT = 1_000_000
+"""Characters of source whose host programs are kept; one takes some sixty times its source."""
 
 
 def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> p.Module:
@@ -100,8 +101,10 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
     known = _LOWERED.pop(source.path, None)
     module = known[1] if known is not None and known[0] == arguments else _lower(*arguments)
     _LOWERED[source.path] = arguments, module
-    if len(_LOWERED) > _KEPT:
-        _LOWERED.popitem(last=False)
+    size = sum(len(kept[0].text) for kept, _ in _LOWERED.values())
+    while size > _KEPT and len(_LOWERED) > 1:
+        _, (oldest, _) = _LOWERED.popitem(last=False)
+        size -= len(oldest[0].text)
     return module
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
@@ -364,6 +364,8 @@ class Module:
     language: str
     body: tuple[Statement, ...]
     notes: tuple[str, ...] = field(default=())
+    memo: dict[str, Any] = field(default_factory=dict)
+    """What is asked of it again for every file that imports it; goes when it goes."""
 
 
 def children(node: Value) -> Iterator[Value]:

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from kexec_lint.opencl import NATIVE, program
 from kexec_lint.opencl.interpreter.relevance import Relevance
@@ -147,14 +147,22 @@ class ModuleScope:
         return External(f"builtins.{name}") if name in BUILTINS and not self.native else None
 
 
-@lru_cache(maxsize=256)
 def _relevance(text: str, module: program.Module) -> Relevance:
-    """Return what is asked of a module again for every file that imports it."""
-    return Relevance(text, module.body)
+    if "relevance" not in module.memo:
+        module.memo["relevance"] = Relevance(text, module.body)
+    return cast(Relevance, module.memo["relevance"])
 
 
-@lru_cache(maxsize=256)
-def _bindings(module: program.Module) -> tuple[dict[str, list[program.Statement]], list[program.Import]]:
+def _bindings(module: program.Module) -> _Bindings:
+    if "bindings" not in module.memo:
+        module.memo["bindings"] = _bound(module)
+    return cast("_Bindings", module.memo["bindings"])
+
+
+_Bindings: TypeAlias = tuple[dict[str, list[program.Statement]], list[program.Import]]
+
+
+def _bound(module: program.Module) -> _Bindings:
     """Return the statements that bind each name of a module, and its imports of all names of another."""
     bindings: dict[str, list[program.Statement]] = {}
     stars: list[program.Import] = []
