@@ -66,7 +66,7 @@ class ModuleScope:
 
             others = self.loader.beside(self)
             foreign = frozenset(name for other in others for name in other.relevant_names) if others else frozenset()
-            return NativeRelevance(self.text, self.module.body, foreign)  # type: ignore[return-value]
+            return NativeRelevance(self.text, self.module, foreign)  # type: ignore[return-value]
         return _relevance(self.text, self.module)
 
     @cached_property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias, cast
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import c as c_api
@@ -25,17 +26,11 @@ _COMMON = frozenset(
 class Relevance:
     """Answers for the functions of one file, from the words of their source rows."""
 
-    def __init__(self, text: str, body: tuple[p.Statement, ...], foreign: frozenset[str] = frozenset()) -> None:
-        rows = text.split("\n")
-        words: dict[int, set[str]] = {}
-        names: dict[str, list[int]] = {}
-        for function in functions(body):
-            first, last = function.span.row - 1, function.span.end_row
-            words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
-            names.setdefault(function.name, []).append(id(function))
-        foreign -= _COMMON
-        self._relevant = {key for key, found in words.items() if not foreign.isdisjoint(found) or _names_api(found)}
-        self._body = body
+    def __init__(self, text: str, module: p.Module, foreign: frozenset[str] = frozenset()) -> None:
+        words, names, telling = _words(text, module)
+        telling = telling | foreign - _COMMON
+        self._relevant = {key for key, found in words.items() if not telling.isdisjoint(found)}
+        self._body = module.body
         pending = True
         while pending:
             called = {name for name, keys in names.items() if any(key in self._relevant for key in keys)} - _COMMON
@@ -63,10 +58,26 @@ class Relevance:
         return short or function.name in ("__init__", "__call__") or self.matters(function)
 
 
-def _names_api(words: set[str]) -> bool:
-    return not TRIGGERS.isdisjoint(words) or any(
-        _ROLE.search(word) is not None or c_api.WRAPPED.match(word) is not None for word in words
-    )
+_Words: TypeAlias = tuple[dict[int, set[str]], dict[str, list[int]], frozenset[str]]
+
+
+def _words(text: str, module: p.Module) -> _Words:
+    """Return the words of each function, the functions by name, and the words of the text that tell of the API."""
+    if "words" not in module.memo:
+        rows = text.split("\n")
+        words: dict[int, set[str]] = {}
+        names: dict[str, list[int]] = {}
+        for function in functions(module.body):
+            first, last = function.span.row - 1, function.span.end_row
+            words[id(function)] = set(_WORD.findall("\n".join(rows[first:last])))
+            names.setdefault(function.name, []).append(id(function))
+        telling = frozenset(
+            word
+            for word in set().union(*words.values())
+            if word in TRIGGERS or _ROLE.search(word) is not None or c_api.WRAPPED.match(word) is not None
+        )
+        module.memo["words"] = words, names, telling
+    return cast("_Words", module.memo["words"])
 
 
 def functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:
@@ -78,14 +89,8 @@ def functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:
             yield from functions(statement.body)
 
 
-_KNOWN: dict[int, tuple[p.Module, Relevance]] = {}
-
-
 def local(text: str, module: p.Module) -> Relevance:
     """Return what a file says by itself; headers come up again and again."""
-    known = _KNOWN.get(id(module))
-    if known is None or known[0] is not module:
-        if len(_KNOWN) > 500:
-            _KNOWN.clear()
-        known = _KNOWN[id(module)] = (module, Relevance(text, module.body))
-    return known[1]
+    if "local" not in module.memo:
+        module.memo["local"] = Relevance(text, module)
+    return cast(Relevance, module.memo["local"])
