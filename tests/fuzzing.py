@@ -159,19 +159,9 @@ def _checked(name: str) -> Callable[[bytes], None]:
 
 
 def _pte(data: bytes) -> None:
-    from kexec_lint.executorch import program
-    from kexec_lint.executorch.flatbuffer import FormatError
+    import fuzz_programs
 
-    for reader in (program.read, program.read_external):
-        try:
-            found = reader("mutant", data)
-        except FormatError:
-            continue
-        if isinstance(found, program.Program):
-            assert found.kernel_keys is not None
-            assert found.planned_bytes is not None
-            assert found.dtypes is not None
-            assert found.external is not None
+    fuzz_programs.read(data)
 
 
 def _pte_seeds() -> list[bytes]:

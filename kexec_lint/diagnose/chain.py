@@ -70,6 +70,23 @@ def executor_of(text: str) -> str | None:
     return next((name for name, words in _EXECUTORS if words.search(text)), None)
 
 
+def of_layer(knowledge: Knowledge, name: str, line: Line, lines: Sequence[Line], id: str, judged_by: str) -> Diagnosis:
+    """Return the diagnosis of a failure of which no message is known, only its layer; `judged_by` says from what."""
+    layer = knowledge.layer[name]
+    return Diagnosis(
+        id=id,
+        executor=layer.executor or executor_of("\n".join(x.text for x in lines)),
+        layer=name,
+        severity="error",
+        root=True,
+        lines=((line.number, line.text),),
+        cause=f"No known message; {judged_by} this layer ({layer.title}).",
+        next_steps=(*layer.trace, "kexec-lint boundary run -- {cmd|CMD}"),
+        rules=(),
+        sources=(),
+    )
+
+
 def _diagnosis(knowledge: Knowledge, lines: Sequence[Line], own: Sequence[Hit], spoken: str | None) -> Diagnosis:
     """Return the diagnosis of the hits `own` of one entry."""
     entry = own[0].entry

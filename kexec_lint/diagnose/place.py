@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from kexec_lint.diagnose.chain import Diagnosis, executor_of
+from kexec_lint.diagnose.chain import Diagnosis, of_layer
 from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Knowledge
 
@@ -51,21 +51,8 @@ def placed(knowledge: Knowledge, lines: Sequence[Line]) -> Diagnosis | None:
     """Return the diagnosis of a failure by where it was raised, or None if that belongs to no layer."""
     for line, path in _raised(lines):
         name = _layer_of(knowledge, path)
-        if name is None:
-            continue
-        layer = knowledge.layer[name]
-        return Diagnosis(
-            id=PLACED,
-            executor=layer.executor or executor_of("\n".join(x.text for x in lines)),
-            layer=name,
-            severity="error",
-            root=True,
-            lines=((line.number, line.text),),
-            cause=f"No known message; it was raised in code of this layer ({layer.title}).",
-            next_steps=(*layer.trace, "kexec-lint boundary run -- {cmd|CMD}"),
-            rules=(),
-            sources=(),
-        )
+        if name is not None:
+            return of_layer(knowledge, name, line, lines, PLACED, "it was raised in code of")
     return None
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from kexec_lint.diagnose.chain import Diagnosis, executor_of
+from kexec_lint.diagnose.chain import Diagnosis, of_layer
 from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Knowledge
 from kexec_lint.diagnose.unknown import last_of_traceback
@@ -31,19 +31,7 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
     if len(found) != 1:
         return None
     ((name, line),) = found.items()
-    layer = knowledge.layer[name]
-    return Diagnosis(
-        id=WORDED,
-        executor=layer.executor or executor_of("\n".join(x.text for x in lines)),
-        layer=name,
-        severity="error",
-        root=True,
-        lines=((line.number, line.text),),
-        cause=f"No known message; what it speaks of belongs to this layer ({layer.title}).",
-        next_steps=(*layer.trace, "kexec-lint boundary run -- {cmd|CMD}"),
-        rules=(),
-        sources=(),
-    )
+    return of_layer(knowledge, name, line, lines, WORDED, "what it speaks of belongs to")
 
 
 @cache

@@ -17,6 +17,7 @@ from kexec_lint.source import Flags
 
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".cl", ".clh", ".ocl", ".inc", ".opencl")
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_READ = frozenset((*_HEADERS, *_SOURCES))
 _DATABASE = "compile_commands.json"
 _LARGEST = 64 * 1024 * 1024
 _MOST = 100_000
@@ -118,7 +119,7 @@ def _walk(bases: Iterable[str]) -> Iterator[str]:
         except OSError:
             continue
         for entry in listing:
-            if "." in entry.name and os.path.splitext(entry.name)[1].lower() in (*_HEADERS, *_SOURCES):
+            if "." in entry.name and os.path.splitext(entry.name)[1].lower() in _READ:
                 seen += 1
                 if seen > _MOST:
                     return

@@ -17,6 +17,7 @@ EXPLAIN = "kexec-lint.explain"
 """The server's command that opens a rule's page; its argument is the code."""
 FIX_ALL = "source.fixAll.kexec-lint"
 REASON = "TODO: say why"
+"""What the suppression action writes for its user to write over."""
 
 
 def actions(finding: Finding, source: Source | None, place: Placing) -> Iterable[lsp.CodeAction]:

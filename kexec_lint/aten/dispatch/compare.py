@@ -82,7 +82,7 @@ def kernel_of(overload: Any, device: str) -> Kernel:
     row = table.rows(name).get(key)
     try:
         final = str(torch._ops.resolve_key(overload, getattr(torch._C.DispatchKey, key))).rpartition(".")[2]
-    except (NotImplementedError, RuntimeError):
+    except (NotImplementedError, RuntimeError):  # resolve_key's two ways to say that the key has no kernel of its own
         final = key
     site = table.short_site(row.site) if row else ""
     own = python_site(name, final)

@@ -60,7 +60,11 @@ def choose_overload(found: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             on_meta = make([args, kwargs], "meta")
             name = torch._C._jit_resolve_packet(found._qualified_op_name, *on_meta[0], **on_meta[1])
             return getattr(found, name or "default")
-        except (RuntimeError, TypeError, NotImplementedError):
+        except (
+            RuntimeError,
+            TypeError,
+            NotImplementedError,
+        ):  # no overload takes these arguments: the first one is told
             pass
     return every[0]
 
@@ -173,7 +177,7 @@ def registered_as(overload: Any, key: str, row: Row) -> str:
         return key
     try:
         found = torch._ops.resolve_key(overload, getattr(torch._C.DispatchKey, key))
-    except (NotImplementedError, AttributeError, RuntimeError):
+    except (NotImplementedError, AttributeError, RuntimeError):  # no kernel, or a key that Python does not name
         return key
     return str(found).rpartition(".")[2]
 
