@@ -121,6 +121,8 @@ def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool
         or cause.layer not in _follows(knowledge, effect)
     ):
         return False
+    if _vague(knowledge, cause) and effect.severity == "error":
+        return False
     if _wraps(knowledge, effect) and not _wraps(knowledge, cause):
         return True  # a wrapper's message may stand before the one it wraps
     own = (knowledge.layer[cause.layer].executor, cause.layer)
@@ -136,6 +138,12 @@ def _wraps(knowledge: Knowledge, diagnosis: Diagnosis) -> bool:
     """Return whether a message only says where another one was raised: it wins no line and names what it follows."""
     entry = knowledge.by_id.get(diagnosis.id)
     return entry is not None and entry.last and bool(entry.follows)
+
+
+def _vague(knowledge: Knowledge, diagnosis: Diagnosis) -> bool:
+    """Return whether a message only warns, and by its shape: too little to have caused an error."""
+    entry = knowledge.by_id.get(diagnosis.id)
+    return entry is not None and entry.last and diagnosis.severity == "warning"
 
 
 def _follows(knowledge: Knowledge, diagnosis: Diagnosis) -> tuple[str, ...]:
