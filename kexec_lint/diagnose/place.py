@@ -34,7 +34,7 @@ _NATIVE = tuple(
             r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
             r"^#\s{1,3}[CVjv]\s{1,2}\[([\w.+-]{3,80})\+0x",  # Java
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
-            r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows crash reports
+            r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"\bFaulting module (?:name|path): ([\w.+\-:\\]{3,200})",  # Windows
         ),
     )
