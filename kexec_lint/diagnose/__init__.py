@@ -29,6 +29,8 @@ def diagnose(
             judged = (place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)) if failed else None
             first = judged or unknown.unknown(knowledge, lines, failed, ending)
             found = [first, *(_demoted(d) for d in found)]
+        elif not found and (judged := worded.worded(knowledge, lines, unknown.said(lines))) is not None:
+            found = [judged]
     names = steps.named(lines) if found else steps.Named((), None)
     return [steps.fill(diagnosis, lines, names, command) for diagnosis in found]
 

@@ -20,6 +20,7 @@ _PYTHON = tuple(
         (
             r'^\s{0,12}File "([^"\n]{1,400})", line \d+(?:, in ([\w.<>]{1,100}))?',
             r"^File (\S{1,300}\.py):\d+(?:, in ([\w.<>]{1,100}))?",  # IPython
+            r'^\s{0,12}([\w./\\\-]{1,300}\.py)", line \d+, in ([\w.<>]{1,100})',  # the beginning cut off
             r"^[│|\s]{0,4}(\S{1,300}\.py):\d+:? in (\w{1,100})",  # rich, pytest
         ),
     )

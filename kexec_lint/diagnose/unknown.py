@@ -31,6 +31,16 @@ _WEAK = re.compile(
       | ^\#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ in\  | ^\S{1,200}\.py:\d+:\ in\ \w""",
     re.X,
 )
+_SHORT = 6
+"""So few lines are a pasted message, not a log: any words for what is missing, refused or broken are meant."""
+_SAID = re.compile(
+    r"""\b(?:can(?:no|'|\ no)t|couldn't|could\ not|unable|won't|doesn't|does\ not|didn't
+      | not\ (?:yet\ )?(?:supported|found|available|implemented|registered|compatible|defined|loaded|built|compiled)
+      | unsupported|unrecogni[sz]ed|incompatible|undefined|missing|invalid|mismatch\w*|crash(?:e[sd]|ing)?
+      | abort(?:s|ed)?|segfault\w*|broken|rejected|refused|corrupt\w*|no\ such|fail\w*|error\w*)\b
+      | \w(?:Error|Exception|Warning)\b""",
+    re.X | re.I,
+)
 _LATE = 40
 """A line that only speaks of an error counts among the last so many: long logs of good runs hold some, too."""
 _CLEAN = re.compile(
@@ -48,6 +58,13 @@ def failures(lines: Sequence[Line]) -> list[Line]:
         if (_STRONG.search(text) or (late and _WEAK.search(text))) and not _CLEAN.search(text):
             found.append(line)
     return found
+
+
+def said(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines of a short text that say, in whatever words, that something is not there, refused or broken."""
+    if len(lines) > _SHORT:
+        return []
+    return [line for line in lines if _SAID.search(line.text[:600]) and not _CLEAN.search(line.text[:600])]
 
 
 def last_of_traceback(line: Line) -> bool:

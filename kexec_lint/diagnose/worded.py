@@ -1,6 +1,7 @@
 """A failure that no entry and no place explains, judged by what its line speaks of.
 
-`subjects` in `layers.yaml` are the things a layer's failures speak of. What speaks of two layers decides nothing.
+`subjects` in `layers.yaml` are the things a layer's failures speak of. What speaks of two layers decides nothing,
+but for two of ExecuTorch, of which one brings the other about.
 """
 
 from __future__ import annotations
@@ -28,10 +29,18 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
         for layer in knowledge.layers:
             if any(_compiled(pattern).search(line.text[:600]) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
-    if len(found) != 1:
+    name = _one(knowledge, list(found))
+    if name is None:
         return None
-    ((name, line),) = found.items()
+    line = found[name]
     return of_layer(knowledge, name, line, lines, WORDED, "what it speaks of belongs to")
+
+
+def _one(knowledge: Knowledge, names: Sequence[str]) -> str | None:
+    """Return the layer that is spoken of: the only one, or of an ExecuTorch program the part that failed first."""
+    if len(names) == 2 and all(knowledge.layer[name].executor == "executorch" for name in names):
+        names = [name for name in names if not set(names) & set(knowledge.layer[name].follows) - {name}]
+    return names[0] if len(names) == 1 else None
 
 
 @cache

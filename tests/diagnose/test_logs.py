@@ -294,6 +294,11 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
             "executorch-export",
             2,
         ),
+        (  # also where the beginning of the frame was cut off
+            'torch/autograd/function.py", line 181, in backward\n    raise NotImplementedError\nNotImplementedError\n',
+            "pytorch-autograd",
+            1,
+        ),
         (  # a caller further out does not
             "Traceback (most recent call last):\n"
             '  File "/v/torch/_inductor/runtime/hints.py", line 3, in run\n    f(x)\n'
@@ -336,6 +341,11 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
         ("Action failed: root//tools:flatc (cxx_link main.cpp)\n", diagnose.UNKNOWN, 1),
         ("Failed to prepare the XNNPACK weights\n", "executorch-delegate", 1),
         ("Failed to apply XNNPACK delegate.\n", diagnose.UNKNOWN, 1),
+        # a backend's failure brings the runtime's about, not the other way round
+        ("Execution of the .pte failed in the Vulkan delegate\n", "executorch-delegate", 1),
+        # a pasted title says in its own words that something is not there
+        ("vmap crashes on model load", "pytorch-dispatch", 1),
+        ("Conv2d with padding is missing from the XNNPACK delegate", "executorch-delegate", 1),
     ],
 )
 def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(
@@ -348,3 +358,4 @@ def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(
 
 def test_nothing_is_judged_by_its_words_in_a_log_without_a_failure(knowledge: Knowledge) -> None:
     assert diagnose.diagnose("gradients in VRAM: 3 GiB of GPU memory, OpenCL platform found\n", knowledge) == []
+    assert diagnose.diagnose("a missing vmap\n" + "step 1\n" * 9, knowledge) == []
