@@ -36,10 +36,12 @@ _NATIVE = tuple(
             r"^#\s{1,3}[CVjv]\s{1,2}\[([\w.+-]{3,80})\+0x",  # Java
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
+            r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
             r"\bFaulting module (?:name|path): ([\w.+\-:\\]{3,200})",  # Windows
         ),
     )
 )
+_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
@@ -75,7 +77,7 @@ def _raised(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
         elif open_ is not None and not text.startswith((" ", "│", "-")):
             ends.append(open_)
             open_ = None
-        if len(native) < _DEEPEST and ("#" in text or "0x" in text or " in " in text or "module" in text):
+        if len(native) < _DEEPEST and any(map(text.__contains__, _NATIVE_WORDS)):
             native += _native(line, text)
     if open_ is not None:
         ends.append(open_)
