@@ -18,7 +18,8 @@ _STRONG = re.compile(
       | \bAddressSanitizer:\ | (?:^|\s)\#\d\d\ pc\ [0-9a-f]{8}
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ (?:hardware\ )?instruction | \b(?:EXCEPTION_)?ACCESS_VIOLATION\b
-      | \b[Aa]ccess\ violation\b | \b0x[Cc]0000005\b | \bkernel:?\ (?:BUG\ at|NULL\ pointer\ dereference) | \bOops:\ | \bBus\ error\b
+      | \b[Aa]ccess\ violation\b | \b0x[Cc]0000005\b | \bBus\ error\b
+      | \bkernel:?\ (?:BUG\ at|NULL\ pointer\ dereference) | \bOops:\ \w
       | ^\s{0,4}Killed\b | [Uu]ncaught\ [Ee]xception | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
       | \b\w{1,60}Error:""",
     re.X,
