@@ -16,6 +16,8 @@ from kexec_lint.diagnose.knowledge import Knowledge
 from kexec_lint.diagnose.unknown import last_of_traceback
 
 WORDED = "speaks-of"
+_SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm)\b")
+"""A place in a source file is not what a message speaks of."""
 _LINES = 20
 """Failing lines looked at, from the last; what went wrong first is said there or nowhere."""
 
@@ -26,8 +28,9 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
     telling = telling or [line for line in failed if not line.text.lstrip().startswith('File "')]
     found: dict[str, Line] = {}
     for line in telling[-_LINES:]:
+        text = _SOURCE.sub("", line.text[:600])
         for layer in knowledge.layers:
-            if any(_compiled(pattern).search(line.text[:600]) for pattern in layer.subjects):
+            if any(_compiled(pattern).search(text) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
     name = _one(knowledge, list(found))
     if name is None:

@@ -341,6 +341,9 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
         ("Action failed: root//tools:flatc (cxx_link main.cpp)\n", diagnose.UNKNOWN, 1),
         ("Failed to prepare the XNNPACK weights\n", "executorch-delegate", 1),
         ("Failed to apply XNNPACK delegate.\n", diagnose.UNKNOWN, 1),
+        # nor is a source file, nor a choice of a command line
+        ("src/autograd/engine.h:11:40: error: expected a type\n", diagnose.UNKNOWN, 1),
+        ("cli: error: invalid choice: 'executorch' (choose from 'onnx', 'tflite')\n", diagnose.UNKNOWN, 1),
         # a backend's failure brings the runtime's about, not the other way round
         ("Execution of the .pte failed in the Vulkan delegate\n", "executorch-delegate", 1),
         # a pasted title says in its own words that something is not there
