@@ -21,8 +21,8 @@ def diagnose(
     lines = clean.clean(text)
     hits = matcher.find(knowledge, lines)
     found = chain.diagnoses(knowledge, lines, hits)
-    explained = any(d.severity == "error" or d.layer == "usage" for d in found)
-    if not explained:
+    told = [d for d in found if d.severity == "error" or d.layer == "usage"]
+    if not told:
         matched = {lines[hit.index].number for hit in hits}
         failed = [line for line in unknown.failures(lines) if line.number not in matched]
         if failed or (ending is not None and ending.bad):
@@ -31,12 +31,16 @@ def diagnose(
             found = [first, *(_demoted(d) for d in found)]
         elif not found and (judged := worded.worded(knowledge, lines, unknown.said(lines))) is not None:
             found = [judged]
+    elif all(knowledge.by_id[d.id].general for d in told):
+        judged = place.placed(knowledge, lines)  # the shape of a message tells less than the code that raised it
+        if judged is not None:
+            found = [judged, *(_demoted(d) for d in found)]
     names = steps.named(lines) if found else steps.Named((), None)
     return [steps.fill(diagnosis, lines, names, command) for diagnosis in found]
 
 
 def _demoted(diagnosis: Diagnosis) -> Diagnosis:
-    """Return a warning that stands beside a failure it does not explain."""
+    """Return a warning, or the mere shape of a message, that stands beside a failure it does not explain."""
     from dataclasses import replace
 
     return replace(diagnosis, root=False)

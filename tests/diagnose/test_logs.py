@@ -359,6 +359,14 @@ def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(
     assert found.id == ("unknown" if layer == diagnose.UNKNOWN else "speaks-of")
 
 
+def test_the_shape_of_a_message_yields_to_the_code_that_raised_it(knowledge: Knowledge) -> None:
+    said = "ValueError: expected an input of rank 4, got rank 3\n"
+    frame = '  File "/v/executorch/backends/arm/operators/op_conv.py", line 9, in define_node\n    check(node)\n'
+    assert [d.layer for d in diagnose.diagnose(said, knowledge)] == ["usage"]
+    found = diagnose.diagnose(f"Traceback (most recent call last):\n{frame}{said}", knowledge)
+    assert [(d.layer, d.root) for d in found] == [("executorch-delegate", True), ("usage", False)]
+
+
 def test_nothing_is_judged_by_its_words_in_a_log_without_a_failure(knowledge: Knowledge) -> None:
     assert diagnose.diagnose("gradients in VRAM: 3 GiB of GPU memory, OpenCL platform found\n", knowledge) == []
     assert diagnose.diagnose("a missing vmap\n" + "step 1\n" * 9, knowledge) == []
