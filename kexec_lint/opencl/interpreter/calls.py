@@ -56,9 +56,6 @@ class Arguments:
 
 def call(m: Machine, node: p.Call) -> AbstractValue:
     """Evaluate a call."""
-    if (dialect := m.frames[-1].scope.dialect) is not None:
-        found: AbstractValue = dialect.calling.call(m, node)
-        return found
     if isinstance(node.func, p.Name) and node.func.id == "super" and m.frame.owner is not None:
         return Object("super", {"owner": m.frame.owner, "receiver": m.frame.receiver or NONE})
     callee = expressions.evaluate(m, node.func)

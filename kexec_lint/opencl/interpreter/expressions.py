@@ -52,15 +52,11 @@ _LONGEST = 1 << 20
 
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
-    m.tick()
-    kind = type(node)
-    special_values = m.frames[-1].scope.special_values
-    if special_values:
-        special = special_values.get(kind)
-        found: AbstractValue | None = special(m, node) if special is not None else None
-        if found is not None:
-            return found
-    return _EVALUATE[kind](m, node)
+    m.steps += 1  # Machine.tick, without the call
+    m.idle += 1
+    if m.steps > m.most_steps or m.idle > m.most_idle:
+        raise Exhausted
+    return m.frames[-1].scope.evaluators[node.__class__](m, node)
 
 
 _PLAIN = frozenset({Known, Unknown, External, FunctionValue})
@@ -116,7 +112,7 @@ def _choice(m: Machine, node: p.Choice) -> AbstractValue:
     return choice(m, test, lambda: evaluate(m, node.then), lambda: evaluate(m, node.orelse))
 
 
-_EVALUATE: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
+EVALUATORS: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
     p.Const: _constant,
     p.Name: _name,
     p.Attr: _attribute,
@@ -134,6 +130,7 @@ _EVALUATE: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
     p.Slice: _slice,
     p.Opaque: _opaque,
 }
+"""What evaluates each kind of value; C and C++ have a table of their own."""
 
 
 def lookup(m: Machine, name: str) -> AbstractValue:

@@ -25,7 +25,7 @@ from kexec_lint.source import NativeProject, Project, Source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kexec_lint.opencl.interpreter.machine import Machine
+    from kexec_lint.opencl.interpreter.machine import Flow, Machine
 
 ALWAYS_EXTERNAL = frozenset({"pyopencl", "numpy", "os", "sys", "time", "math", "threading", "logging", "builtins"})
 """Packages whose meaning comes from the API tables, or that hold no host code, even when scanned from within."""
@@ -57,6 +57,14 @@ class ModuleScope:
     headers: list[str] | None = None
     included: frozenset[str] | None = None
     """What the headers of a file define, directly included or not (C and C++)."""
+    native: bool = field(init=False)
+    """Whether the module is C or C++."""
+    dialect: Any = field(init=False)
+    """What executes the statements that C and C++ have of their own; None for Python."""
+    executors: Mapping[type[program.Statement], Callable[[Machine, Any], Flow]] = field(init=False)
+    """What executes each kind of statement."""
+    evaluators: Mapping[type[program.Value], Callable[[Machine, Any], AbstractValue]] = field(init=False)
+    """What evaluates each kind of value."""
 
     @cached_property
     def relevance(self) -> Relevance:
@@ -77,34 +85,19 @@ class ModuleScope:
         return local(self.text, self.module).names
 
     @cached_property
-    def native(self) -> bool:
-        """Whether the module is C or C++."""
-        return self.module.language != "python"
-
-    @cached_property
-    def dialect(self) -> Any:
-        """What executes the statements that C and C++ have of their own; None for Python."""
-        if not self.native:
-            return None
-        from kexec_lint.opencl.interpreter.native import executing
-
-        return executing
-
-    @cached_property
-    def special_values(self) -> dict[type, Any]:
-        """Value nodes that mean something else than in Python, and what evaluates them."""
-        if not self.native:
-            return {}
-        from kexec_lint.opencl.interpreter.native import evaluating
-
-        return evaluating.SPECIAL
-
-    @cached_property
     def opens_cl(self) -> bool:
         """Whether a C++ file uses the names of the namespace `cl` without it."""
         return "using namespace cl" in self.text
 
     def __post_init__(self) -> None:
+        from kexec_lint.opencl.interpreter import expressions, statements
+
+        self.native = self.module.language != "python"
+        self.dialect, self.executors, self.evaluators = None, statements.EXECUTORS, expressions.EVALUATORS
+        if self.native:
+            from kexec_lint.opencl.interpreter.native import evaluating, executing
+
+            self.dialect, self.executors, self.evaluators = executing, executing.EXECUTORS, evaluating.EVALUATORS
         self.frame = Frame(0, self, "")
         self.frame.variables["__file__"] = Known(self.path)
         self.frame.variables["__name__"] = Known("__main__")

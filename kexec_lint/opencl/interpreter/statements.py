@@ -79,63 +79,75 @@ def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
 
 def execute(m: Machine, statement: p.Statement) -> Flow:
     """Execute one statement."""
-    m.tick()
-    dialect = m.frames[-1].scope.dialect
-    if dialect is not None:
-        special = dialect.SPECIAL.get(type(statement))
-        flow: Flow | None = special(m, statement) if special is not None else None
-        if flow is not None:
-            return flow
-    match statement:
-        case p.Evaluate(value=value):
-            result = expressions.evaluate(m, value)
-            lifetimes.drop_result(m, result, statement.span)
-            lifetimes.drop_temporaries(m, statement.span)
-        case p.Assign(targets=targets, value=value):
-            if value is not None:
-                result = expressions.evaluate(m, value)
-                for target in targets:
-                    assign(m, target, result, statement.span)
-                event_lists.note_built(m.frame, statement, result)
-                lifetimes.drop_temporaries(m, statement.span)
-        case p.AugAssign():
-            _augment(m, statement)
-        case p.If(test=test, then=(p.Raise(span=inner),), orelse=()) if inner == statement.span:
-            _assert(m, expressions.evaluate(m, test), test)
-        case p.If(test=test, then=then, orelse=orelse):
-            return _if(m, expressions.evaluate(m, test), test, then, orelse)
-        case p.Return(value=value):
-            result = NONE if value is None else expressions.evaluate(m, value)
-            m.frame.returns.append((m.guard, result))
-            return Flow.RETURN
-        case p.Loop():
-            return _loop(m, statement)
-        case p.With():
-            return _with(m, statement)
-        case p.Try():
-            return _try(m, statement)
-        case p.Raise(value=value):
-            if value is not None:
-                expressions.evaluate(m, value)
-            return Flow.RAISE
-        case p.Jump(kind=kind):
-            if kind == "break":
-                return Flow.BREAK
-            return Flow.CONTINUE if kind == "continue" else Flow.NEXT
-        case p.Delete(targets=targets):
-            for target in targets:
-                _delete(m, target, statement.span)
-        case p.Function(name=name):
-            function = FunctionValue(statement, m.frame.scope, m.frame if m.frame.function else None)
-            _set_variable(m, name, function, statement.span)
-        case p.Class():
-            define_class(m, statement)
-        case p.Import():
-            _import(m, statement)
-        case p.Scope(kind=kind, names=names):
-            (m.frame.globals_declared if kind == "global" else m.frame.nonlocals).update(names)
-        case p.Block(body=body):
-            return execute_block(m, body)
+    m.steps += 1  # Machine.tick, without the call
+    m.idle += 1
+    if m.steps > m.most_steps or m.idle > m.most_idle:
+        raise Exhausted
+    return m.frames[-1].scope.executors[statement.__class__](m, statement)
+
+
+def _evaluation(m: Machine, statement: p.Evaluate) -> Flow:
+    result = expressions.evaluate(m, statement.value)
+    lifetimes.drop_result(m, result, statement.span)
+    lifetimes.drop_temporaries(m, statement.span)
+    return Flow.NEXT
+
+
+def _assignment(m: Machine, statement: p.Assign) -> Flow:
+    if statement.value is not None:
+        result = expressions.evaluate(m, statement.value)
+        for target in statement.targets:
+            assign(m, target, result, statement.span)
+        event_lists.note_built(m.frame, statement, result)
+        lifetimes.drop_temporaries(m, statement.span)
+    return Flow.NEXT
+
+
+def _conditional(m: Machine, statement: p.If) -> Flow:
+    test, then, orelse = statement.test, statement.then, statement.orelse
+    if len(then) == 1 and not orelse and isinstance(then[0], p.Raise) and then[0].span == statement.span:
+        _assert(m, expressions.evaluate(m, test), test)
+        return Flow.NEXT
+    return _if(m, expressions.evaluate(m, test), test, then, orelse)
+
+
+def _return(m: Machine, statement: p.Return) -> Flow:
+    result = NONE if statement.value is None else expressions.evaluate(m, statement.value)
+    m.frame.returns.append((m.guard, result))
+    return Flow.RETURN
+
+
+def _raise(m: Machine, statement: p.Raise) -> Flow:
+    if statement.value is not None:
+        expressions.evaluate(m, statement.value)
+    return Flow.RAISE
+
+
+def _jump(m: Machine, statement: p.Jump) -> Flow:
+    if statement.kind == "break":
+        return Flow.BREAK
+    return Flow.CONTINUE if statement.kind == "continue" else Flow.NEXT
+
+
+def _deletion(m: Machine, statement: p.Delete) -> Flow:
+    for target in statement.targets:
+        _delete(m, target, statement.span)
+    return Flow.NEXT
+
+
+def _function(m: Machine, statement: p.Function) -> Flow:
+    function = FunctionValue(statement, m.frame.scope, m.frame if m.frame.function else None)
+    _set_variable(m, statement.name, function, statement.span)
+    return Flow.NEXT
+
+
+def _class(m: Machine, statement: p.Class) -> Flow:
+    define_class(m, statement)
+    return Flow.NEXT
+
+
+def _scope(m: Machine, statement: p.Scope) -> Flow:
+    (m.frame.globals_declared if statement.kind == "global" else m.frame.nonlocals).update(statement.names)
     return Flow.NEXT
 
 
@@ -279,6 +291,11 @@ def _unpack(m: Machine, targets: tuple[p.Value, ...], value: AbstractValue, span
     for position, target in enumerate(targets):
         element = Unknown(("item", value, Known(position))) if isinstance(value, Unknown) else m.fresh("unpack")
         assign(m, target, element, span)
+
+
+def _augmented(m: Machine, statement: p.AugAssign) -> Flow:
+    _augment(m, statement)
+    return Flow.NEXT
 
 
 def _augment(m: Machine, statement: p.AugAssign) -> None:
@@ -710,7 +727,7 @@ def _flat(body: Sequence[p.Statement]) -> list[p.Statement]:
     return result
 
 
-def _import(m: Machine, statement: p.Import) -> None:
+def _import(m: Machine, statement: p.Import) -> Flow:
     path = m.frame.scope.path
     for name, alias in statement.names:
         if name == "*":
@@ -723,3 +740,36 @@ def _import(m: Machine, statement: p.Import) -> None:
         else:
             top = statement.module.partition(".")[0]
             _set_variable(m, top, Imported(top, statement.level, path, None), statement.span)
+    return Flow.NEXT
+
+
+class Executors(dict[type[p.Statement], Callable[[Machine, Any], Flow]]):
+    """What executes each kind of statement; a kind of its own is executed as the one that it refines, or passed."""
+
+    def __missing__(self, kind: type[p.Statement]) -> Callable[[Machine, Any], Flow]:
+        """Return what executes a kind that is not in the table."""
+        found = next((self[base] for base in kind.__mro__[1:] if base in self), lambda m, statement: Flow.NEXT)
+        self[kind] = found
+        return found
+
+
+EXECUTORS = Executors(
+    {
+        p.Evaluate: _evaluation,
+        p.Assign: _assignment,
+        p.AugAssign: _augmented,
+        p.If: _conditional,
+        p.Return: _return,
+        p.Loop: _loop,
+        p.With: _with,
+        p.Try: _try,
+        p.Raise: _raise,
+        p.Jump: _jump,
+        p.Delete: _deletion,
+        p.Function: _function,
+        p.Class: _class,
+        p.Import: _import,
+        p.Scope: _scope,
+        p.Block: lambda m, statement: execute_block(m, statement.body),
+    }
+)

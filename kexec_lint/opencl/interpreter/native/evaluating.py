@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import c as api
 from kexec_lint.opencl.interpreter import expressions
@@ -28,8 +31,8 @@ def name(m: Machine, node: p.Name) -> AbstractValue:
     return Unknown(("name", m.frame.scope.path, node.id))
 
 
-def operation(m: Machine, node: p.Operation) -> AbstractValue | None:
-    """Evaluate an operator in C or C++, None for those that are as everywhere."""
+def operation(m: Machine, node: p.Operation) -> AbstractValue:
+    """Evaluate an operator in C or C++."""
     op, parts = node.op, node.operands
     match op:
         case "address":
@@ -56,7 +59,7 @@ def operation(m: Machine, node: p.Operation) -> AbstractValue | None:
             assign(m, parts[0], changed, node.span)
             return old
         case "and" | "or":
-            return None
+            return expressions.operation(m, op, parts, node)
     values = [pointers.value_of(m, expressions.evaluate(m, part), node.span) for part in parts]
     if op == "not":
         return expressions.negate(m, _truthy(values[0]))
@@ -114,9 +117,12 @@ def _item(m: Machine, node: p.Item) -> AbstractValue:
     return pointers.element(m, base, expressions.evaluate(m, node.index), node.span)
 
 
-def _choice(m: Machine, node: p.Choice) -> AbstractValue | None:
-    return None
-
-
-SPECIAL = {p.Name: name, p.Operation: operation, p.Attr: _attribute, p.Item: _item}
-"""Values that mean something else than in Python; None from a handler: as in Python."""
+EVALUATORS: dict[type[p.Value], Callable[[Machine, Any], AbstractValue]] = {
+    **expressions.EVALUATORS,
+    p.Name: name,
+    p.Operation: operation,
+    p.Attr: _attribute,
+    p.Item: _item,
+    p.Call: calling.call,
+}
+"""What evaluates each kind of value."""

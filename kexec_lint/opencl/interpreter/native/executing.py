@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import c as api
-from kexec_lint.opencl.interpreter import calls, expressions, objects
+from kexec_lint.opencl.interpreter import calls, expressions, objects, statements
 from kexec_lint.opencl.interpreter.machine import Exit, Flow, Machine
 from kexec_lint.opencl.interpreter.native import calling, evaluating, events, host_calls, pointers, scopes
 from kexec_lint.opencl.interpreter.values import (
@@ -31,15 +30,11 @@ def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> N
             owner = expressions.evaluate(m, base)
             pointers.set_member(m, owner, name, value, span)
             if isinstance(value, Object):
-                from kexec_lint.opencl.interpreter.statements import name_value
-
-                name_value(value, name)
+                statements.name_value(value, name)
         case p.Item(base=base, index=index):
             inner = pointers.target(expressions.evaluate(m, base))
             if isinstance(base, p.Name) and isinstance(value, Object):
-                from kexec_lint.opencl.interpreter.statements import name_value
-
-                name_value(value, f"{base.id}[]")
+                statements.name_value(value, f"{base.id}[]")
             pointers.set_element(m, inner, expressions.evaluate(m, index), value, span)
         case p.Operation(op="deref", operands=(pointer,)):
             _through(m, expressions.evaluate(m, pointer), value, span)
@@ -78,19 +73,19 @@ def _through(m: Machine, at: AbstractValue, value: AbstractValue, span: p.Span) 
     operands.hand_out(m, at, value, span)
 
 
-def _assign(m: Machine, node: p.Assign) -> Flow | None:
-    """A declaration: `type` is given."""
-    if node.type is None:
-        return None
-    if node.type in ("#define", "static function"):
-        return None if node.type == "#define" else Flow.NEXT
+def _assign(m: Machine, node: p.Assign) -> Flow:
+    """An assignment, or a declaration: `type` is given."""
+    if node.type is None or node.type == "#define":
+        return statements.EXECUTORS[p.Assign](m, node)
+    if node.type == "static function":
+        return Flow.NEXT
     target = node.targets[0]
     if isinstance(target, p.Seq):
         if node.value is not None:
             assign(m, target, expressions.evaluate(m, node.value), node.span)
         return Flow.NEXT
     if not isinstance(target, p.Name):
-        return None
+        return statements.EXECUTORS[p.Assign](m, node)
     value: AbstractValue | None = None
     copies = False
     if node.value is not None:
@@ -126,22 +121,23 @@ def _delete(m: Machine, node: p.Delete) -> Flow:
     return Flow.NEXT
 
 
-def _jump(m: Machine, node: p.Jump) -> Flow | None:
+def _jump(m: Machine, node: p.Jump) -> Flow:
     if node.kind != "goto":
-        return None
+        return statements.EXECUTORS[p.Jump](m, node)
     m.label = node.label
     return Flow.GOTO
 
 
 def has_labels(body: Sequence[p.Statement]) -> bool:
     """Return whether a block holds the target of a goto."""
-    return any(isinstance(one, p.Label) for one in body)
+    for one in body:  # noqa: SIM110  # asked of every block that is executed: half the time of any()
+        if one.__class__ is p.Label:
+            return True
+    return False
 
 
 def run_labelled(m: Machine, body: Sequence[p.Statement]) -> Flow:
     """Execute a block with labels: a goto forward skips what stands between; one backward ends its path here."""
-    from kexec_lint.opencl.interpreter.statements import execute
-
     entry, depth = m.guard, len(m.exits)
     m.exits.append([])
     flow = Flow.NEXT
@@ -160,7 +156,7 @@ def run_labelled(m: Machine, body: Sequence[p.Statement]) -> Flow:
                     m.exits[depth].append(Exit(flow, m.guard, {}, m.host))
                 flow = Flow.NEXT
         elif flow is Flow.NEXT:
-            flow = execute(m, statement)
+            flow = statements.execute(m, statement)
     for exit in m.exits.pop():
         m.leave(exit)
     return flow
@@ -180,8 +176,6 @@ def after_loop(m: Machine, loop: p.Loop) -> None:
 
 def _class(m: Machine, node: p.Class) -> Flow:
     """A class: its methods, and the declared types of its members."""
-    from kexec_lint.opencl.interpreter.statements import define_class
-
     types = {
         target.id: one.type
         for one in node.body
@@ -200,7 +194,7 @@ def _class(m: Machine, node: p.Class) -> Flow:
             bases.append(found)
         elif isinstance(base, p.Name) and not base.id.startswith("class "):
             bases.append(Unknown(("base", base.id)))
-    made = define_class(m, inner)
+    made = statements.define_class(m, inner)
     made = ClassValue(inner, made.scope, tuple(bases), made.methods, made.variables, made.closure)
     made.variables["#types"] = Object("types", dict(types))
     defaults = [one for one in node.body if isinstance(one, p.Assign) and one.value is not None]
@@ -249,25 +243,27 @@ def _evaluate(m: Machine, node: p.Evaluate) -> Flow:
     return Flow.NEXT
 
 
-def _return(m: Machine, node: p.Return) -> Flow | None:
+def _return(m: Machine, node: p.Return) -> Flow:
     """A function that returns a reference returns the place, not what stands there."""
     returns = getattr(m.stack[-1], "by_reference", False) if m.stack else False
     if not returns or not isinstance(node.value, p.Name | p.Attr | p.Item):
-        return None
+        return statements.EXECUTORS[p.Return](m, node)
     m.frame.returns.append((m.guard, calling.by_reference(m, node.value)))
     return Flow.RETURN
 
 
-SPECIAL: dict[type[p.Statement], Callable[[Machine, Any], Flow | None]] = {
-    p.Assign: _assign,
-    p.AugAssign: _augment,
-    p.Evaluate: _evaluate,
-    p.Block: _block,
-    p.Delete: _delete,
-    p.Jump: _jump,
-    p.Class: _class,
-    p.Return: _return,
-}
-"""Statements that mean something else than in Python; None from a handler: as in Python."""
+EXECUTORS = statements.Executors(
+    {
+        **statements.EXECUTORS,
+        p.Assign: _assign,
+        p.AugAssign: _augment,
+        p.Evaluate: _evaluate,
+        p.Block: _block,
+        p.Delete: _delete,
+        p.Jump: _jump,
+        p.Class: _class,
+        p.Return: _return,
+    }
+)
 
-__all__ = ["SPECIAL", "assign", "events", "has_labels", "run_labelled"]
+__all__ = ["EXECUTORS", "assign", "events", "has_labels", "run_labelled"]
