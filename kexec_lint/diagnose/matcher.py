@@ -159,11 +159,14 @@ def _in_context(family: Family, spelling: Spelling, match: re.Match[str], index:
     return family.ignore is None or _compiled(family.ignore).search(around) is None
 
 
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")  # OutOfResources, as bindings to .NET spell OUT_OF_RESOURCES
+
+
 def code_of(family: Family, match: re.Match[str]) -> Code | None:
     """Return the table's row for a spelled code, or None if the table has none."""
     groups = match.groupdict()
     if name := groups.get("name"):
-        return family.by_name.get(name.upper())
+        return family.by_name.get(name.upper()) or family.by_name.get(_HUMP.sub("_", name).upper())
     if number := groups.get("code"):
         return family.by_number.get(_number(number))
     if words := folded(groups.get("text") or "").split():
