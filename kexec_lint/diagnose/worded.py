@@ -18,6 +18,12 @@ from kexec_lint.diagnose.unknown import last_of_traceback
 WORDED = "speaks-of"
 _SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm)\b")
 """A place in a source file is not what a message speaks of."""
+_PASSING = re.compile(
+    r"\b\w{0,30}Warning:|\b(?:WARN(?:ING)?|warning|Warning)\b[\]:>]|^\[?W[ \d]|\b[Ss]kipping\b|\b[Dd]eprecated\b"
+)
+"""A warning does not say what failed."""
+_FOREIGN = re.compile(r"onnx|\btensorflow\b|\bpaddle|\bjax(?:lib)?\b|\bmxnet\b|tensorrt|tflite|\bkeras\b", re.I)
+"""Other frameworks have operators, kernels and exports, too."""
 _LINES = 20
 """Failing lines looked at, from the last; what went wrong first is said there or nowhere."""
 
@@ -29,7 +35,12 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
     found: dict[str, Line] = {}
     for line in telling[-_LINES:]:
         text = _SOURCE.sub("", line.text[:600])
+        if _PASSING.search(text):
+            continue
+        foreign = _FOREIGN.search(text) is not None
         for layer in knowledge.layers:
+            if foreign and layer.executor in ("aten", "executorch"):
+                continue
             if any(_compiled(pattern).search(text) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
     name = _one(knowledge, list(found))

@@ -370,3 +370,11 @@ def test_the_shape_of_a_message_yields_to_the_code_that_raised_it(knowledge: Kno
 def test_nothing_is_judged_by_its_words_in_a_log_without_a_failure(knowledge: Knowledge) -> None:
     assert diagnose.diagnose("gradients in VRAM: 3 GiB of GPU memory, OpenCL platform found\n", knowledge) == []
     assert diagnose.diagnose("a missing vmap\n" + "step 1\n" * 9, knowledge) == []
+
+
+def test_a_warning_or_another_framework_is_no_subject(knowledge: Knowledge) -> None:
+    failing = "the custom op my::op is missing"
+    assert diagnose.diagnose(failing, knowledge)[0].layer == "pytorch-registration"
+    for text in (f"UserWarning: {failing}", f"skipping: {failing}", f"[W op.cpp:3] {failing}", f"onnx: {failing}"):
+        found = diagnose.diagnose(text, knowledge)
+        assert not found or found[0].layer == "unknown", text
