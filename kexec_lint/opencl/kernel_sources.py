@@ -22,6 +22,8 @@ from kexec_lint.source import Options, Source
 
 CODES = frozenset({"OCL401", "OCL402"})
 _WORTH = re.compile(r"\b(__)?kernel\b")
+_WAITS = re.compile(r"barrier|mem_fence|\bwhile\s*\(|\bfor\s*\(\s*;\s*;|\bbreak\s*;")
+"""What a file must hold for a kernel in its strings to have an issue."""
 _HOLES = re.compile(r"%\((\w+)\)[sdrif]|\$\{(\w+)\}|\{\{ ?(\w+) ?\}\}")
 
 
@@ -47,7 +49,7 @@ def of_strings(source: Source, graphs: Iterable[g.EnqueueGraph], options: Option
 
     A kernel that the file launches, each time with exactly one work-group, needs no order between groups.
     """
-    if not CODES & options.codes or not _WORTH.search(source.text):
+    if not CODES & options.codes or not _WORTH.search(source.text) or not _WAITS.search(source.text):
         return
     try:
         text, tree = parse(source.text if source.cells is None else plain(source)[0])
@@ -63,7 +65,7 @@ def of_strings(source: Source, graphs: Iterable[g.EnqueueGraph], options: Option
 
 def of_native(source: Source, graphs: Iterable[g.EnqueueGraph], options: Options) -> Iterator[Finding]:
     """Yield the findings in the kernel strings of a C or C++ file."""
-    if not CODES & options.codes or not _WORTH.search(source.text):
+    if not CODES & options.codes or not _WORTH.search(source.text) or not _WAITS.search(source.text):
         return
     from kexec_lint.opencl.frontend.c_strings import kernel_strings
 

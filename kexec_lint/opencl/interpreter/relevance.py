@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api import pyopencl as api
@@ -17,7 +17,9 @@ _ROW_END = re.compile(r"\r\n|\r|\n")
 _ROLE = re.compile(r"(?:^|_)\w*queue(?:s?\d*_?$|_)", re.IGNORECASE)
 _COMMON = frozenset(name for table in api.METHODS.values() for name in table)
 _SHORT = frozenset({"q", "cq"})
-_QUEUE_MADE = re.compile(r"^([^=\n]*[^=!<>\s])\s*=(?!=)[^\n]*\bCommandQueue\b", re.MULTILINE)
+_NO_COMMANDS = frozenset(word for word in api.TRIGGERS if "enqueue" not in word)
+_MAKER = "CommandQueue"
+_QUEUE_MADE = re.compile(rf"([^=\n]*[^=!<>\s])\s*=(?!=)[^\n]*\b{_MAKER}\b")
 """An assignment of a queue, whatever its author calls it."""
 
 
@@ -25,23 +27,23 @@ class Relevance:
     """Answers for the functions of one module, from the words of their source rows."""
 
     def __init__(self, text: str, body: tuple[p.Statement, ...]) -> None:
-        made = {word for match in _QUEUE_MADE.finditer(text) for word in _WORD.findall(match[1])} - {"self"}
-        pending = {word for word in made | api.TRIGGERS | _SHORT if word in text} | _roles(text)
-        functions = list(_functions(body)) if pending else []
-        ends = [match.start() for match in _ROW_END.finditer(text)]
-        self._relevant: set[int] = set()
+        telling = api.TRIGGERS if "enqueue" in text else _NO_COMMANDS
+        pending = {word for word in _made(text) | telling | _SHORT if word in text} | _roles(text)
         known = set(pending)
+        self._relevant: set[int] = set()
+        functions = list(_functions(body)) if pending else []
+        rows = _starts(text) if functions else []
         while pending:
-            # Rows that hold one of the words, then the functions that hold one of the rows, then their names.
-            found = re.finditer(rf"\b(?:{'|'.join(sorted(pending))})\b", text)
-            rows = list(dict.fromkeys(bisect_left(ends, match.start()) + 1 for match in found))
+            # Functions that hold one of the words, then those that hold one of their names.
             called = set()
+            rest = []
             for function in functions:
-                if id(function) not in self._relevant:
-                    at = bisect_left(rows, function.span.row)
-                    if at < len(rows) and rows[at] <= function.span.end_row:
-                        self._relevant.add(id(function))
-                        called.add(function.name)
+                if _holds(text, pending, rows[function.span.row - 1], rows[function.span.end_row]):
+                    self._relevant.add(id(function))
+                    called.add(function.name)
+                else:
+                    rest.append(function)
+            functions = rest
             pending = {word for word in called - known if word not in _COMMON and not word.startswith("__")}
             known |= pending
 
@@ -55,10 +57,56 @@ class Relevance:
         return short or function.name == "__init__" or self.matters(function)
 
 
+def _starts(text: str) -> list[int]:
+    """Return the offset of each row, and of the end."""
+    if "\r" not in text:
+        return [0, *accumulate(len(row) + 1 for row in text.split("\n"))]
+    return [0, *(match.end() for match in _ROW_END.finditer(text)), len(text)]
+
+
+def _holds(text: str, words: Iterable[str], start: int, end: int) -> bool:
+    """Return whether one of the words stands in a part of the text."""
+    return any(next(_places(text, word, start, end), None) is not None for word in words)
+
+
+def _places(text: str, word: str, start: int, end: int) -> Iterator[int]:
+    """Yield where a word stands in a part of the text; a regular expression of many words takes ten times as long."""
+    at = text.find(word, start, end)
+    while at >= 0:
+        after = at + len(word)
+        if not (_goes_on(text[at - 1 : at]) or _goes_on(text[after : after + 1])):
+            yield at
+        at = text.find(word, after, end)
+
+
+def _goes_on(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
+def _made(text: str) -> set[str]:
+    """Return the words of what queues are assigned to."""
+    made: set[str] = set()
+    for at in _places(text, _MAKER, 0, len(text)):
+        match = _QUEUE_MADE.match(text, text.rfind("\n", 0, at) + 1)
+        if match is not None:
+            made.update(_WORD.findall(match[1]))
+    return made - {"self"}
+
+
 def _roles(text: str) -> set[str]:
     """Return the words of a text that are the name of a queue."""
-    rows = [row for row in text.split("\n") if "ueue" in row or "UEUE" in row]
-    return {word for word in _WORD.findall("\n".join(rows)) if _ROLE.search(word)}
+    found = set()
+    for part in ("ueue", "UEUE"):
+        at = text.find(part)
+        while at >= 0:
+            start = at
+            while start and _goes_on(text[start - 1]):
+                start -= 1
+            match = _WORD.search(text, start)
+            assert match is not None
+            found.add(match[0])
+            at = text.find(part, match.end())
+    return {word for word in found if _ROLE.search(word)}
 
 
 def _functions(body: tuple[p.Statement, ...]) -> Iterator[p.Function]:
