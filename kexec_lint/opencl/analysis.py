@@ -210,7 +210,7 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
         return instance
     method, owner = found
     m.scratch += 1
-    m.idle = -CONSTRUCTOR
+    m.allow(CONSTRUCTOR)
     try:
         function = FunctionValue(method, owner.scope, owner.closure, instance, owner)
         calls.enter(m, function, calls.Arguments([], {}, open=False), method.span)

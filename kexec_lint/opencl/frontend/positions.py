@@ -39,6 +39,8 @@ def spans_of(text: str) -> SpanOf:
         return 1 + (offset if line is None else len(line[:offset].decode(errors="replace")))
 
     def wide_span(node: Located) -> Span:
+        if node.lineno not in wide and node.end_lineno not in wide:
+            return ascii_span(node)
         end_row, end_offset = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return Span(node.lineno, column(node.lineno, node.col_offset), end_row, column(end_row, end_offset))
 

@@ -298,7 +298,7 @@ def enqueue(
     event = g.Event("command", command, command.site, nanny=returns == "nanny", guard=m.guard, captured=True)
     command.event = event
     value = m.object("event", span, model=event)
-    m.idle = min(m.idle, 0)
+    m.allow()
     if m.scratch:
         event.kind = "past"
         return value

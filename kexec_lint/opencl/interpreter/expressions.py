@@ -14,9 +14,12 @@ from kexec_lint.opencl.interpreter.values import (
     ABSENT,
     NONE,
     AbstractValue,
+    BoundApi,
+    ClassValue,
     External,
     FunctionValue,
     Known,
+    ModuleValue,
     Object,
     Phi,
     TupleValue,
@@ -53,13 +56,12 @@ _LONGEST = 1 << 20
 def evaluate(m: Machine, node: p.Value) -> AbstractValue:
     """Return what a value node may evaluate to, carrying out its calls on the way."""
     m.steps += 1  # Machine.tick, without the call
-    m.idle += 1
-    if m.steps > m.most_steps or m.idle > m.most_idle:
+    if m.steps > m.limit:
         raise Exhausted
     return m.frames[-1].scope.evaluators[node.__class__](m, node)
 
 
-_PLAIN = frozenset({Known, Unknown, External, FunctionValue})
+_PLAIN = frozenset({Known, Unknown, External, FunctionValue, ClassValue, ModuleValue, BoundApi, TupleValue})
 """Values that a variable holds as they are: no import to be carried out, no list whose reads count."""
 
 
@@ -70,6 +72,8 @@ def _constant(m: Machine, node: p.Const) -> AbstractValue:
 def _name(m: Machine, node: p.Name) -> AbstractValue:
     frame = m.frames[-1]
     found = frame.variables.get(node.id)
+    if found is None and frame.parent is None:  # most of the others are a module's
+        found = frame.scope.frame.variables.get(node.id)
     return found if found.__class__ in _PLAIN and not frame.globals_declared else lookup(m, node.id)  # type: ignore[return-value]
 
 

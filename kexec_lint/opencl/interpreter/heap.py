@@ -64,13 +64,20 @@ class Heap:
                 keys.setdefault(place, state)
         for (identity, key), state in keys.items():
             before = state.get(key, _MISSING)
-            values = [
-                (guard, change[identity, key][1] if (identity, key) in change else before) for guard, change in arms
-            ]
+            place, unchanged = (identity, key), (state, before)
+            values = [(guard, change.get(place, unchanged)[1]) for guard, change in arms]
             first = values[0][1]
-            if all(value is first for _, value in values[1:]):
-                merged = first
-            elif key == "items" and all(v is _MISSING or isinstance(v, tuple) for _, v in values):
+            for _, value in values:
+                if value is not first:
+                    break
+            else:
+                if first is _MISSING:
+                    self.remove(state, key)
+                elif first is not before:
+                    self.write(state, key, first)
+                continue
+            merged: Any
+            if key == "items" and all(v is _MISSING or isinstance(v, tuple) for _, v in values):
                 merged = _join_sequences(values, lambda key=key: fallback(key))  # type: ignore[misc]
             else:
                 choices = [(g, v) for g, v in values if v is not _MISSING]
@@ -78,9 +85,7 @@ class Heap:
                     merged = choices[-1][1]
                 else:
                     merged = merge(choices, lambda key=key: fallback(key))  # type: ignore[misc]
-            if merged is _MISSING:
-                self.remove(state, key)
-            elif merged is not before:
+            if merged is not before:
                 self.write(state, key, merged)
 
 

@@ -42,8 +42,13 @@ def drop_temporaries(m: Machine, span: p.Span) -> None:
         released(m, value, span)
 
 
+_HOLDS_NOTHING = frozenset({Known, Unknown, External, FunctionValue})
+
+
 def released(m: Machine, value: AbstractValue, span: p.Span) -> None:
     """A reference went away: a NannyEvent that nothing else holds waits for its command (CPython)."""
+    if value.__class__ in _HOLDS_NOTHING:
+        return
     match value:
         case Object(kind="event"):
             event: g.Event = value.model

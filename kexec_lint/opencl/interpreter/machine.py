@@ -120,7 +120,8 @@ class Machine:
     kernel_texts: dict[str, g.Site] = field(default_factory=dict)
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
-    idle: int = 0
+    limit: int = 0
+    """Steps at which the budget is spent, or nothing has been enqueued for long."""
     most_steps: int = STEPS
     most_idle: int = IDLE
     serial: int = 0
@@ -143,9 +144,12 @@ class Machine:
     def tick(self) -> None:
         """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
         self.steps += 1
-        self.idle += 1
-        if self.steps > self.most_steps or self.idle > self.most_idle:
+        if self.steps > self.limit:
             raise Exhausted
+
+    def allow(self, more: int = 0) -> None:
+        """Begin to count anew the steps without a command, and allow some more of them than usual."""
+        self.limit = min(self.most_steps, max(self.limit, self.steps + self.most_idle + more))
 
     @property
     def frame(self) -> Frame:
@@ -176,7 +180,8 @@ class Machine:
         self.trying = 0
         self.guard = frozenset()
         self.deaths = {}
-        self.steps = self.idle = self.refusals = self.trying = 0
+        self.steps = self.limit = self.refusals = self.trying = 0
+        self.allow()
         self.host = self._append(g.HostPoint(0, (), frozenset(), kind="start"))
 
     def _append(self, point: g.HostPoint) -> g.HostPoint:

@@ -50,7 +50,7 @@ class ModuleScope:
     stars: list[program.Import] = field(init=False)
     busy: set[str] = field(default_factory=set)
     absent: set[str] = field(default_factory=set)
-    """Names that neither the file nor what it includes defines (C and C++)."""
+    """Names that neither the file nor what it includes, or imports all names of, defines."""
     complete: bool = False
     elsewhere: dict[str, FunctionValue | None] = field(default_factory=dict)
     """Functions that files next to its headers define, None for names that none of them has (C and C++)."""
@@ -127,16 +127,15 @@ class ModuleScope:
                 self.busy.discard(name)
             if name in self.frame.variables:
                 return self.loader.bound(self.frame.variables, name, machine)
-        if name in self.absent:
-            return None
         if self.native and name not in self.loader.included_names(self):
             return None
-        for star in self.stars:
-            found = self.loader.star(star, self.path, name, machine)
-            if found is not None:
-                return found
-        if self.native and not self.busy:
-            self.absent.add(name)
+        if name not in self.absent:
+            for star in self.stars:
+                found = self.loader.star(star, self.path, name, machine)
+                if found is not None:
+                    return found
+            if not self.busy:
+                self.absent.add(name)
         return External(f"builtins.{name}") if name in BUILTINS and not self.native else None
 
 
@@ -175,6 +174,7 @@ class Loader:
         self._native = project if isinstance(project, NativeProject) else None
         self._lower = lower
         self._scopes: dict[str, ModuleScope | None] = {}
+        self._modules: dict[tuple[str, int, str], AbstractValue] = {}
         self._headers: dict[tuple[str, str], ModuleScope | None] = {}
         self._counterparts: dict[str, ModuleScope | None] = {}
 
@@ -271,6 +271,13 @@ class Loader:
 
     def module(self, name: str, level: int, importer: str) -> AbstractValue:
         """Return a module by import: one of the tree, or External."""
+        asked = name, level, importer
+        found = self._modules.get(asked)
+        if found is None:
+            found = self._modules[asked] = self._module(*asked)
+        return found
+
+    def _module(self, name: str, level: int, importer: str) -> AbstractValue:
         if not level and name.partition(".")[0] in ALWAYS_EXTERNAL:
             return External(name)
         source = self._project.module(name, level, importer)

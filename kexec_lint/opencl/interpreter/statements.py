@@ -80,8 +80,7 @@ def execute_block(m: Machine, statements: Sequence[p.Statement]) -> Flow:
 def execute(m: Machine, statement: p.Statement) -> Flow:
     """Execute one statement."""
     m.steps += 1  # Machine.tick, without the call
-    m.idle += 1
-    if m.steps > m.most_steps or m.idle > m.most_idle:
+    if m.steps > m.limit:
         raise Exhausted
     return m.frames[-1].scope.executors[statement.__class__](m, statement)
 
@@ -182,8 +181,7 @@ def assign(m: Machine, target: p.Value, value: AbstractValue, span: p.Span) -> N
 
 
 def _set_variable(m: Machine, name: str, value: AbstractValue, span: p.Span) -> None:
-    frame: Frame | None = m.frame
-    assert frame is not None
+    frame = m.frames[-1]
     state: dict[str, Any] = frame.variables
     if name in frame.globals_declared:
         state = frame.scope.frame.variables
@@ -193,8 +191,8 @@ def _set_variable(m: Machine, name: str, value: AbstractValue, span: p.Span) -> 
             outer = outer.parent
         state = outer.variables if outer is not None else state
     old = state.get(name)
-    _name_queue(value, name)
-    _name_memory(value, name)
+    if value.__class__ is Object:
+        name_value(value, name)
     m.heap.write(state, name, value)
     if isinstance(old, AbstractValue) and old is not value:
         lifetimes.released(m, old, span)

@@ -232,14 +232,15 @@ def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[
             return first
     flat: list[tuple[graph.Guard, AbstractValue]] = []
     for guard, value in choices:
-        for condition, option in options(value, guard):
+        for condition, option in options(value, guard) if value.__class__ is Phi else ((guard, value),):
             if exclusive_with_itself(condition):
                 continue
-            same = next((i for i, (_, other) in enumerate(flat) if other is option or other == option), None)
-            if same is None:
-                flat.append((condition, option))
+            for i, (other_condition, other) in enumerate(flat):
+                if other is option or other == option:
+                    flat[i] = (other_condition & condition, option)
+                    break
             else:
-                flat[same] = (flat[same][0] & condition, option)
+                flat.append((condition, option))
     if len(flat) == 1:
         return flat[0][1]
     if not flat or len(flat) > MAX_OPTIONS:
