@@ -124,9 +124,12 @@ def _python_lines(lines: list[str]) -> list[str]:
 
 def _is_python(lines: list[str]) -> bool:
     import ast
+    import warnings
 
     try:
-        ast.parse("\n".join(lines))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python has to say of the code is not ours to tell
+            ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

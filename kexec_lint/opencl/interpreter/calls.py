@@ -351,38 +351,37 @@ def opaque(m: Machine, values: list[AbstractValue], span: p.Span, everything: bo
     """Code that cannot be seen gets these values: it may wait for the commands that they lead to."""
     if m.scratch:
         return
-    escape(m, values)
+    found = [leaf for value in values if value.__class__ is not Known for leaf in leaves(m, value)]
+    _escape(found)
     if everything:
         commands.everything_may_wait(m, span, what)
         return
     reached: set[int] = set()
     targets: list[g.Command] = []
     queue_seen = False
-    for value in values:
-        for leaf in leaves(m, value):
-            if isinstance(leaf, Object) and leaf.kind == "instance":
-                commands.everything_may_wait(m, span, what)
-                return
-            if isinstance(leaf, Object) and leaf.kind == "event":
-                event: g.Event = leaf.model
-                if event.command is not None and m.owns(event.command):
-                    targets.append(event.command)
-            elif commands.is_queue(m, leaf):
-                queue_seen = True
-            elif isinstance(leaf, Object) and leaf.kind in ("memory", "array"):
-                reached.add(id(leaf.model.root))
-            elif isinstance(leaf, Unknown) and commands.canonical(leaf) in m.unknown_memory:
-                memory = m.unknown_memory[commands.canonical(leaf)]
-                if memory.kind != "host":
-                    reached.add(id(memory.root))
+    for leaf in found:
+        if isinstance(leaf, Object) and leaf.kind == "instance":
+            commands.everything_may_wait(m, span, what)
+            return
+        if isinstance(leaf, Object) and leaf.kind == "event":
+            event: g.Event = leaf.model
+            if event.command is not None and m.owns(event.command):
+                targets.append(event.command)
+        elif commands.is_queue(m, leaf):
+            queue_seen = True
+        elif isinstance(leaf, Object) and leaf.kind in ("memory", "array"):
+            reached.add(id(leaf.model.root))
+        elif isinstance(leaf, Unknown) and commands.canonical(leaf) in m.unknown_memory:
+            memory = m.unknown_memory[commands.canonical(leaf)]
+            if memory.kind != "host":
+                reached.add(id(memory.root))
     if queue_seen:
         commands.everything_may_wait(m, span, what)
         return
     targets.extend(c for key in reached for c in m.users.get(key, ()))
     arrays = frozenset(
         objects.token(leaf)
-        for value in values
-        for leaf in leaves(m, value)
+        for leaf in found
         if isinstance(leaf, Unknown) or (isinstance(leaf, Object) and leaf.kind == "array")
     )
     if targets or not arrays.isdisjoint(m.tracked_arrays):
@@ -394,9 +393,13 @@ def opaque(m: Machine, values: list[AbstractValue], span: p.Span, everything: bo
 def escape(m: Machine, values: Iterable[AbstractValue]) -> None:
     """Code that cannot be seen gets these values: events may be waited for or set there, mappings ended."""
     for value in values:
-        for leaf in leaves(m, value):
-            if isinstance(leaf, Object) and leaf.kind in ("event", "map", "mapping"):
-                leaf.model.escaped = True
+        _escape(leaves(m, value))
+
+
+def _escape(found: Iterable[AbstractValue]) -> None:
+    for leaf in found:
+        if isinstance(leaf, Object) and leaf.kind in ("event", "map", "mapping"):
+            leaf.model.escaped = True
 
 
 def leaves(m: Machine, value: AbstractValue, depth: int = 3) -> Iterator[AbstractValue]:

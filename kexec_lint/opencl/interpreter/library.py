@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import textwrap
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kexec_lint.opencl import program as p
@@ -72,6 +73,7 @@ def user_row(m: Machine, dotted: str) -> CallModel | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def below_pyopencl(dotted: str) -> str | None:
     """Return the part of a dotted name below `pyopencl`, None if it is not PyOpenCL's."""
     parts = dotted.lstrip(".").split(".")

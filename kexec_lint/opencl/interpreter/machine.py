@@ -231,7 +231,7 @@ class Machine:
             start = self.heap.mark()
             flow = run()
             change = self.heap.take_back(start)
-            carried |= {pair for pair in self.guard if pair in self.deaths}
+            carried |= self.deaths.keys() & self.guard
             if flow is Flow.NEXT:
                 live.append((self.guard, change, self.host))
                 conditions.append(condition | marks)
@@ -289,7 +289,7 @@ class Machine:
     def settle(self, entry: g.Guard, caught: tuple[Flow, ...]) -> None:
         """Go back to the guard at the entry of a loop or function; deaths that reach further out stay marked."""
         carried = {
-            pair for pair in self.guard if pair in self.deaths and self.deaths[pair] not in caught and pair not in entry
+            pair for pair in self.deaths.keys() & self.guard if self.deaths[pair] not in caught and pair not in entry
         }
         self.guard = entry | carried
 
