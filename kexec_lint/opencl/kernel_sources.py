@@ -22,8 +22,7 @@ from kexec_lint.source import Options, Source
 
 CODES = frozenset({"OCL401", "OCL402"})
 _WORTH = re.compile(r"\b(__)?kernel\b")
-_WAITS = re.compile(r"barrier|mem_fence|\bwhile\s*\(|\bfor\s*\(\s*;\s*;|\bbreak\s*;")
-"""What a file must hold for a kernel in its strings to have an issue."""
+_POLLS = re.compile(r"while\s*\(|for\s*\(\s*;\s*;|break\s*;")
 _HOLES = re.compile(r"%\((\w+)\)[sdrif]|\$\{(\w+)\}|\{\{ ?(\w+) ?\}\}")
 
 
@@ -49,7 +48,7 @@ def of_strings(source: Source, graphs: Iterable[g.EnqueueGraph], options: Option
 
     A kernel that the file launches, each time with exactly one work-group, needs no order between groups.
     """
-    if not CODES & options.codes or not _WORTH.search(source.text) or not _WAITS.search(source.text):
+    if not CODES & options.codes or not _may_matter(source.text):
         return
     try:
         text, tree = parse(source.text if source.cells is None else plain(source)[0])
@@ -65,7 +64,7 @@ def of_strings(source: Source, graphs: Iterable[g.EnqueueGraph], options: Option
 
 def of_native(source: Source, graphs: Iterable[g.EnqueueGraph], options: Options) -> Iterator[Finding]:
     """Yield the findings in the kernel strings of a C or C++ file."""
-    if not CODES & options.codes or not _WORTH.search(source.text) or not _WAITS.search(source.text):
+    if not CODES & options.codes or not _may_matter(source.text):
         return
     from kexec_lint.opencl.frontend.c_strings import kernel_strings
 
@@ -73,6 +72,11 @@ def of_native(source: Source, graphs: Iterable[g.EnqueueGraph], options: Options
     for found in kernel_strings(source):
         if kernel_issues(found.value):
             yield from _findings(Text(found.value, found.value, None, found.locate), source, options, single)
+
+
+def _may_matter(text: str) -> bool:
+    """Return whether a file may hold a kernel with a barrier, a fence or a polling loop in a string."""
+    return "kernel" in text and ("barrier" in text or "mem_fence" in text or _POLLS.search(text) is not None)
 
 
 def _strings(text: str, tree: ast.Module) -> Iterator[Text]:

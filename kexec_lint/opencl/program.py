@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+    _C = TypeVar("_C")
+
+    @dataclass_transform(frozen_default=True)
+    def node(cls: type[_C]) -> type[_C]:
+        """Make a class of nodes, which nobody changes."""
+        raise NotImplementedError
+
+else:
+    # Frozen for the type checker only: nodes are made by the hundred thousand, which would take twice as long.
+    node = dataclass(unsafe_hash=True)
 
 
 class Span(NamedTuple):
@@ -26,28 +40,28 @@ NOWHERE = Span(0, 0, 0, 0)
 # --- values ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@node
 class Value:
     """Base of all value nodes."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@node
 class Const(Value):
     """A literal: number, string, bytes, bool, None, Ellipsis. Adjacent string literals are joined."""
 
     value: object
 
 
-@dataclass(frozen=True)
+@node
 class Name(Value):
     """A variable, function, class, module or macro name."""
 
     id: str
 
 
-@dataclass(frozen=True)
+@node
 class Attr(Value):
     """`base.name`, also C's `base->name`."""
 
@@ -55,7 +69,7 @@ class Attr(Value):
     name: str
 
 
-@dataclass(frozen=True)
+@node
 class Item(Value):
     """`base[index]`; several indices are a `Seq`."""
 
@@ -63,7 +77,7 @@ class Item(Value):
     index: Value
 
 
-@dataclass(frozen=True)
+@node
 class Slice(Value):
     """`lower:upper:step` inside an `Item`."""
 
@@ -72,7 +86,7 @@ class Slice(Value):
     step: Value | None
 
 
-@dataclass(frozen=True)
+@node
 class Arg:
     """One argument. `star` is 1 for `*value`, 2 for `**value`."""
 
@@ -81,7 +95,7 @@ class Arg:
     star: int = 0
 
 
-@dataclass(frozen=True)
+@node
 class Call(Value):
     """`func(args)`; constructors and C++ `T x(args)` too. `span` covers the whole call."""
 
@@ -89,7 +103,7 @@ class Call(Value):
     args: tuple[Arg, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Seq(Value):
     """A list, tuple or set display, C's brace initialiser; `kind` is "list", "tuple" or "set"."""
 
@@ -97,21 +111,21 @@ class Seq(Value):
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Star(Value):
     """`*value` inside a `Seq`."""
 
     value: Value
 
 
-@dataclass(frozen=True)
+@node
 class Mapping(Value):
     """A dict display; a None key stands for `**value`."""
 
     items: tuple[tuple[Value | None, Value], ...]
 
 
-@dataclass(frozen=True)
+@node
 class Operation(Value):
     """An operator on values: "+", "-", "*", "@", "//", "%", "|", "&", "^", "<<", ">>", "**", "and", "or", "not",
     "neg", "~", "<", "<=", "==", "!=", ">", ">=", "is", "is not", "in", "not in"; C's "&x" is "address", "*p"
@@ -122,7 +136,7 @@ class Operation(Value):
     operands: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Choice(Value):
     """`then if test else orelse`, C's `test ? then : orelse`."""
 
@@ -131,14 +145,14 @@ class Choice(Value):
     orelse: Value
 
 
-@dataclass(frozen=True)
+@node
 class Format(Value):
     """An f-string: constant and computed parts in order."""
 
     parts: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Clause:
     """`for target in iter if tests` of a comprehension."""
 
@@ -147,7 +161,7 @@ class Clause:
     tests: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Comprehension(Value):
     """`kind` is "list", "set", "dict" or "generator"; a dict has `key`."""
 
@@ -157,7 +171,7 @@ class Comprehension(Value):
     key: Value | None = None
 
 
-@dataclass(frozen=True)
+@node
 class Lambda(Value):
     """An anonymous function, C++ lambdas too (a body of statements)."""
 
@@ -165,7 +179,7 @@ class Lambda(Value):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Bind(Value):
     """An assignment inside an expression: `(name := value)`, C's `err = f()` as an argument."""
 
@@ -173,7 +187,7 @@ class Bind(Value):
     value: Value
 
 
-@dataclass(frozen=True)
+@node
 class Opaque(Value):
     """An expression with no node of its own (`await`, `yield`, …); its parts are evaluated in order."""
 
@@ -184,14 +198,14 @@ class Opaque(Value):
 # --- statements -----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@node
 class Statement:
     """Base of all statements."""
 
     span: Span
 
 
-@dataclass(frozen=True)
+@node
 class Assign(Statement):
     """`targets[0] = targets[1] = value`; a target is Name, Attr, Item, Seq or Star. `type` as written, if any
     (annotation, C declaration). A declaration without initialiser has value None.
@@ -202,7 +216,7 @@ class Assign(Statement):
     type: str | None = None
 
 
-@dataclass(frozen=True)
+@node
 class AugAssign(Statement):
     """`target op= value`."""
 
@@ -211,28 +225,28 @@ class AugAssign(Statement):
     value: Value
 
 
-@dataclass(frozen=True)
+@node
 class Evaluate(Statement):
     """An expression statement: its result is dropped."""
 
     value: Value
 
 
-@dataclass(frozen=True)
+@node
 class Return(Statement):
     """`return value`."""
 
     value: Value | None
 
 
-@dataclass(frozen=True)
+@node
 class Raise(Statement):
     """`raise`, `throw`, a failing `assert False`."""
 
     value: Value | None
 
 
-@dataclass(frozen=True)
+@node
 class Jump(Statement):
     """`kind` is "break", "continue" or "goto"; `label` for goto."""
 
@@ -240,14 +254,14 @@ class Jump(Statement):
     label: str | None = None
 
 
-@dataclass(frozen=True)
+@node
 class Label(Statement):
     """The target of a goto."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@node
 class If(Statement):
     """`match` and `switch` become chains of these."""
 
@@ -256,7 +270,7 @@ class If(Statement):
     orelse: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Loop(Statement):
     """`for target in iter` when `iter` is given, else `while test`. C's `for (init; test; step)` is the
     initialiser before a while loop whose `step` runs after the body, also after continue.
@@ -271,7 +285,7 @@ class Loop(Statement):
     test_last: bool = False
 
 
-@dataclass(frozen=True)
+@node
 class With(Statement):
     """`with value as target, …: body`."""
 
@@ -279,7 +293,7 @@ class With(Statement):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Try(Statement):
     """`handlers` are (exception type, bound name, body)."""
 
@@ -289,21 +303,21 @@ class Try(Statement):
     final: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Delete(Statement):
     """`del targets`, C++ `delete`."""
 
     targets: tuple[Value, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Block(Statement):
     """A scope of its own (C braces): what it declares dies at its end."""
 
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@node
 class Param:
     """A parameter; `star` 1 for `*args`, 2 for `**kwargs`; `type` as written, if any."""
 
@@ -314,7 +328,7 @@ class Param:
     keyword_only: bool = False
 
 
-@dataclass(frozen=True)
+@node
 class Function(Statement):
     """A function or method definition. `decorators` in source order. `lines` is the span of the body."""
 
@@ -326,7 +340,7 @@ class Function(Statement):
     is_generator: bool = False
 
 
-@dataclass(frozen=True)
+@node
 class Class(Statement):
     """A class definition."""
 
@@ -336,7 +350,7 @@ class Class(Statement):
     decorators: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True)
+@node
 class Import(Statement):
     """`from module import name as alias` → (name, alias) pairs; `import module as alias` → one pair with name "".
 
@@ -348,7 +362,7 @@ class Import(Statement):
     level: int = 0
 
 
-@dataclass(frozen=True)
+@node
 class Scope(Statement):
     """`global` or `nonlocal` names."""
 

@@ -1,7 +1,8 @@
 """Abstract values: what a host expression may evaluate to.
 
 Known constants and tuples compare by content, objects by identity, unknown values by where they came from, so
-that `dev.queue` read twice is the same unknown queue.
+that `dev.queue` read twice is the same unknown queue. None is changed, but those made by the hundred thousand are not
+frozen: that would take three times as long.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class AbstractValue:
     __slots__ = ()
 
 
-@dataclass(eq=False, slots=True)  # not frozen: made by the hundred thousand, which takes a third of the time
+@dataclass(eq=False, slots=True)
 class Known(AbstractValue):
     """A constant of the host language. `skeleton` marks a string with holes filled by an identifier."""
 
@@ -77,21 +78,21 @@ class Unknown(AbstractValue):
         return "a value"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TupleValue(AbstractValue):
     """A tuple of known length."""
 
     items: tuple[AbstractValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Phi(AbstractValue):
     """One of several values, each under the branch decisions that select it."""
 
     options: tuple[tuple[graph.Guard, AbstractValue], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class External(AbstractValue):
     """A name of a module outside the scanned tree, fully dotted (`pyopencl.array.zeros`)."""
 
