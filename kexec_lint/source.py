@@ -105,8 +105,8 @@ class FileResult:
 class Executor(Protocol):
     """The face of an executor's package (`kexec_lint.opencl`, `.aten`, `.executorch`): light to import.
 
-    MENTIONS (optional): a few byte strings of which every file that matters holds at least one (`torch`). They are
-    looked for before the needles: a tree that does not concern the executor then costs little more than reading.
+    MENTIONS (optional): by suffix, a few byte strings of which every file that matters holds at least one (`torch`).
+    They are looked for before the needles: a tree that does not concern the executor costs little more than reading.
 
     ALONE (optional): True if `conclude` never finds anything, since every file is judged by itself.
 

@@ -10,9 +10,6 @@ from kexec_lint import rulebook
 from kexec_lint.findings import Confidence, Finding, Severity
 from kexec_lint.source import FileResult, Options, Project, Source
 
-MENTIONS = frozenset({b"torch", b"TORCH", b"ATen/", b"at::"})
-"""Byte strings of which every file that concerns PyTorch holds at least one; tested before the needles."""
-
 PYTHON_SUFFIXES = frozenset((".py", ".pyi"))
 SUFFIXES = frozenset((".py", ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".mm"))
 
@@ -42,6 +39,10 @@ NATIVE_NEEDLES = frozenset(
         b"ATen/",
     )
 )
+MENTIONS = dict.fromkeys(PYTHON_SUFFIXES, frozenset({b"torch", b"TORCH"})) | dict.fromkeys(
+    SUFFIXES - PYTHON_SUFFIXES, frozenset({b"torch", b"TORCH", b"ATen/", b"at::"})
+)
+"""Of these every file that concerns PyTorch holds at least one; tested before the needles."""
 MIX_NEEDLES = (b'"cuda', b"'cuda", b".cuda()")
 
 

@@ -20,7 +20,7 @@ EXECUTORS: dict[str, str] = {
 
 
 class Reader(NamedTuple):
-    """What decides whether an executor reads a file: literal needles by suffix, and mentions that come before them.
+    """What decides whether an executor reads a file: by suffix, literal needles, and mentions that come before them.
 
     `alone` says that it judges every file by itself.
     """
@@ -28,15 +28,16 @@ class Reader(NamedTuple):
     name: str
     module: str
     needles: Mapping[str, tuple[bytes, ...]]
-    mentions: tuple[bytes, ...] = ()
+    mentions: Mapping[str, tuple[bytes, ...]] = {}
     alone: bool = False
 
     def wants(self, suffix: str, data: bytes) -> bool:
         """Return whether the file can matter to the executor at all."""
         needles = self.needles.get(suffix)
-        if not needles or (self.mentions and not _holds(data, self.mentions)):
+        if not needles:
             return False
-        return _holds(data, needles)
+        mentions = self.mentions.get(suffix)
+        return (mentions is None or _holds(data, mentions)) and _holds(data, needles)
 
 
 def _holds(data: bytes, words: tuple[bytes, ...]) -> bool:
@@ -54,8 +55,8 @@ def load(module: str) -> Executor:
 def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     """Ask an executor for its suffixes and its needles for `codes`."""
     executor = load(module)
-    mentions = tuple(getattr(executor, "MENTIONS", ()))
     needles = {suffix: shortest(executor.needles(codes, suffix)) for suffix in sorted(executor.SUFFIXES)}
+    mentions = {suffix: tuple(sorted(words)) for suffix, words in getattr(executor, "MENTIONS", {}).items()}
     return Reader(name, module, needles, mentions, getattr(executor, "ALONE", False))
 
 

@@ -47,7 +47,8 @@ class Index:
             if name in known and known[name][0] == module:
                 _, alone, needles, mentions = known[name]
                 by_suffix = {suffix: _bytes(words) for suffix, words in needles.items()}
-                result.append(executors.Reader(name, module, by_suffix, _bytes(mentions), alone))
+                said = {suffix: _bytes(words) for suffix, words in mentions.items()}
+                result.append(executors.Reader(name, module, by_suffix, said, alone))
                 continue
             try:
                 reader = executors.reader(name, module, codes)
@@ -57,7 +58,8 @@ class Index:
             result.append(reader)
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
                 needles = {suffix: _texts(words) for suffix, words in reader.needles.items()}
-                known[name] = [module, reader.alone, needles, _texts(reader.mentions)]
+                mentions = {suffix: _texts(words) for suffix, words in reader.mentions.items()}
+                known[name] = [module, reader.alone, needles, mentions]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:

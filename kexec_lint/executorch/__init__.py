@@ -21,6 +21,9 @@ SUFFIXES = frozenset(
 ALONE = True
 """Every rule of plain `check` is decided file by file."""
 
+MENTIONS = {".py": frozenset({b"torch"})}
+"""Whoever quantises, lowers or loads a program in Python imports it from torch, torchao or executorch."""
+
 IN_FILES = frozenset(
     "EXT102 EXT103 EXT104 EXT105 EXT112 EXT113 EXT114 EXT117 EXT118 EXT119 EXT120 EXT204 EXT305 EXT306".split()  # noqa: SIM905
 )

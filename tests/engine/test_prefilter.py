@@ -30,9 +30,9 @@ def test_a_needle_that_holds_another_is_not_needed(needles, kept):
     ],
 )
 def test_mentions_and_needles_must_both_be_there(suffix, data, wanted):
-    reader = Reader("x", "x", {".py": (b"custom_op",)}, (b"torch",))
+    reader = Reader("x", "x", {".py": (b"custom_op",)}, {".py": (b"torch",)})
     assert reader.wants(suffix, data) is wanted
-    assert reader._replace(mentions=()).wants(".py", b"custom_op")
+    assert reader._replace(mentions={}).wants(".py", b"custom_op")
 
 
 def test_files_without_a_needle_are_only_read(tree, run):
