@@ -9,8 +9,10 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RULES, MODELS, EXECUTORS = "kexec_lint.rules", "kexec_lint.models", "kexec_lint.executors"
 
@@ -37,11 +39,15 @@ class Plugin(NamedTuple):
 
 
 def environment() -> str:
-    """Return what changes when a package is installed or removed: the folders of modules and their times."""
+    """Return what changes when a package is installed or removed: the folders of modules and their times.
+
+    The first, that of the script or the one where Python was started, counts only if it holds installed packages.
+    """
     parts = []
-    for folder in sys.path:
+    for number, folder in enumerate(sys.path):
         try:
-            parts.append(f"{folder}:{os.stat(folder).st_mtime_ns}")
+            if number or any(name.endswith(("-info", ".egg-link")) for name in os.listdir(folder or ".")):
+                parts.append(f"{folder}:{os.stat(folder or '.').st_mtime_ns}")
         except OSError:
             continue
     return " ".join(parts)
@@ -72,6 +78,8 @@ def installed(group: str | None = None) -> list[Plugin]:
 @cache
 def folders() -> tuple[Path, ...]:
     """Return the folders of rule pages, `rules/` beside the module of each pack. Raises PluginError."""
+    from pathlib import Path
+
     found = []
     for plugin in installed(RULES):
         origin = _origin(plugin)
@@ -101,8 +109,12 @@ def models() -> dict[str, Mapping[str, Any]]:
 
 def fingerprint() -> str:
     """Return what tells one state of the plug-ins from another; empty where there are none."""
+    if not (plugins := installed()):
+        return ""
+    from pathlib import Path
+
     parts = []
-    for plugin in installed():
+    for plugin in plugins:
         files = [Path(_origin(plugin))]
         files += sorted(files[0].parent.rglob("*.md")) + sorted(files[0].parent.rglob("*.py"))
         parts += ["=".join(plugin), *(f"{file}:{file.stat().st_mtime_ns}:{file.stat().st_size}" for file in files)]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from kexec_lint.findings import Location, Severity
+if TYPE_CHECKING:  # a run that finds nothing does not pay for them
+    from kexec_lint.findings import Location, Severity
 
-_SEVERITY = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+_SEVERITY = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """ANSI colours, or none."""
 
     colour: bool
@@ -41,7 +41,7 @@ class Style:
 
     def severity(self, severity: Severity, text: str) -> str:
         """Return text in the colour of a severity."""
-        return self.paint(_SEVERITY[severity], text)
+        return self.paint(_SEVERITY[severity.value], text)
 
 
 def plain(text: str) -> str:
