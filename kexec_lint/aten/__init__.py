@@ -17,8 +17,8 @@ PYTHON_NEEDLES = frozenset(
     (
         b"torch.library",
         b"torch.ops.",
-        b"import library",
-        b"import ops",
+        b"torch import library",
+        b"torch import ops",
         b"custom_op(",
         b"triton_op(",
         b"cpp_extension",

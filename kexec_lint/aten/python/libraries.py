@@ -209,7 +209,7 @@ def read_library(module: Module, call: ast.Call) -> Library:
 
 def _library_in(source: Source, name: str) -> Library | None:
     """Return the Library bound to a module-level name of another file."""
-    if "torch.library" not in source.text and "import library" not in source.text:
+    if "torch.library" not in source.text and "torch import library" not in source.text:
         return None
     try:
         module = Module(source)

@@ -18,6 +18,7 @@ APIS = frozenset(
 
 _LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Module:
@@ -31,6 +32,7 @@ class Module:
         self.lines = source.text.splitlines()
         self.nodes: list[ast.AST] = []
         self.parents: dict[ast.AST, ast.AST] = {}
+        self._scopes: dict[ast.AST, ast.AST] = {}
         self.imports: dict[str, str] = {}
         self.relative: dict[str, tuple[str, int, str]] = {}
         self.import_nodes: list[ast.Import | ast.ImportFrom] = []
@@ -40,19 +42,20 @@ class Module:
         self._index()
 
     def _index(self) -> None:
-        nodes, parents = self.nodes, self.parents
+        nodes, parents, scopes = self.nodes, self.parents, self._scopes
         nodes.append(self.tree)
+        scope: ast.AST
         for node in nodes:  # grows while it is read: breadth first, like ast.walk, with the parents on the way
-            for name in node._fields:
-                value = getattr(node, name, None)
+            scope = node if isinstance(node, _SCOPES) else scopes.get(node, self.tree)
+            for value in vars(node).values():
                 if isinstance(value, ast.AST):
                     if not isinstance(value, _LEAVES):
-                        parents[value] = node
+                        parents[value], scopes[value] = node, scope
                         nodes.append(value)
-                elif isinstance(value, list):
+                elif value.__class__ is list:
                     for child in value:
                         if isinstance(child, ast.AST):
-                            parents[child] = node
+                            parents[child], scopes[child] = node, scope
                             nodes.append(child)
             if isinstance(node, ast.Import):
                 self.import_nodes.append(node)
@@ -106,10 +109,7 @@ class Module:
 
     def scope(self, node: ast.AST) -> ast.AST:
         """Return the innermost function around a node, or the module (a class body counts as its surroundings)."""
-        found = self.parents.get(node)
-        while found is not None and not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            found = self.parents.get(found)
-        return found if found is not None else self.tree
+        return self._scopes.get(node, self.tree)
 
     def scopes(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the scopes around a node, innermost first, the module last."""
@@ -167,6 +167,22 @@ class Module:
                         if found.startswith("torch"):
                             return found
         return node.id
+
+    @cached_property
+    def _names_of_torch(self) -> frozenset[str]:
+        """Names that may stand for torch or something in it: imported from there, or given another name."""
+        imported = {name for name, origin in self.imports.items() if origin.startswith("torch")}
+        named = {
+            name for (_, name), values in self.assigned.items()
+            if any(isinstance(value, (ast.Attribute, ast.Name)) for value in values)
+        }  # fmt: skip
+        return frozenset(imported | named | self.relative.keys() | {"torch"})
+
+    def in_torch(self, node: ast.expr) -> bool:
+        """Return whether the dotted name that an expression stands for can begin with `torch`."""
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self._names_of_torch
 
     def _alias(self, name: str) -> str:
         """Return the torch.library function that a module of the tree gives another name, or ""."""

@@ -200,7 +200,7 @@ class Registrations:
     def _looks_like_library(self, func: ast.Attribute, call: ast.Call) -> bool:
         """Whether `x.define("f(Tensor x) -> Tensor")` or `x.impl("f", fn, "CPU")` is a Library of unknown
         origin."""
-        if "torch.library" not in self.module.source.text and "import library" not in self.module.source.text:
+        if "torch.library" not in self.module.source.text and "torch import library" not in self.module.source.text:
             return False
         text = ast.unparse(func.value).lower()
         return "lib" in text and func.attr in ("define", "impl", "_register_fake") and bool(call.args)

@@ -145,7 +145,7 @@ class Uses:
             and not self.module.assigned.get((self.module.scope(node), node.id))
         ):
             return self.operators[node.id]
-        name = self.module.dotted(node)
+        name = self.module.dotted(node) if self.module.in_torch(node) else ""
         if not name.startswith("torch.ops."):
             return ""
         parts = name.split(".")[2:]
