@@ -16,7 +16,7 @@ from kexec_lint.diagnose.knowledge import Knowledge
 from kexec_lint.diagnose.unknown import last_of_traceback
 
 WORDED = "speaks-of"
-_SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm)\b")
+_SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm|bc)\b")
 """A place in a source file is not what a message speaks of."""
 _PASSING = re.compile(
     r"\b\w{0,30}Warning:|\b(?:WARN(?:ING)?|warning|Warning)\b[\]:>]|^\[?W[ \d]|\b[Ss]kipping\b|\b[Dd]eprecated\b"
