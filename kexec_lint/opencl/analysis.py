@@ -99,7 +99,10 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
     """
     arguments = source, headers, flags
     known = _LOWERED.pop(source.path, None)
-    module = known[1] if known is not None and known[0] == arguments else _lower(*arguments)
+    if known is not None and known[0] == arguments:
+        _LOWERED[source.path] = known
+        return known[1]
+    module = _lower(*arguments)
     _LOWERED[source.path] = arguments, module
     size = sum(len(kept[0].text) for kept, _ in _LOWERED.values())
     while size > _KEPT and len(_LOWERED) > 1:

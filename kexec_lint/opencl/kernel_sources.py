@@ -21,7 +21,7 @@ from kexec_lint.opencl.program import Span
 from kexec_lint.source import Options, Source
 
 CODES = frozenset({"OCL401", "OCL402"})
-_WORTH = re.compile(r"\b(__)?kernel\b")
+_WORTH = re.compile(r"kernel(?:(?<!\wkernel)|(?<=\b__kernel))\b")  # \b(__)?kernel\b, with a literal to search for
 _POLLS = re.compile(r"while\s*\(|for\s*\(\s*;\s*;|break\s*;")
 _HOLES = re.compile(r"%\((\w+)\)[sdrif]|\$\{(\w+)\}|\{\{ ?(\w+) ?\}\}")
 

@@ -27,9 +27,9 @@ def scan_python(source: Source, project: Project, options: Options) -> FileResul
 
 def scan_native(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse host code in C or C++ and judge its graphs."""
-    from kexec_lint.opencl.api.native import HOST_CODE
+    from kexec_lint.opencl.api.native import holds_host_code
 
-    analysis = analyse(source, project, options) if HOST_CODE.search(source.text) else Analysis()
+    analysis = analyse(source, project, options) if holds_host_code(source.text) else Analysis()
     found = [*findings(analysis, source, options), *kernel_sources.of_native(source, analysis.graphs, options)]
     return FileResult(findings=found, notes=analysis.notes)
 

@@ -28,6 +28,15 @@ HOST_CODE = re.compile(
 )
 """What a file holds that is worth analysing; others may hold kernel sources only."""
 
+_HOST_WORDS = ("nqueue", "ommandQueue", "command_queue", "Event", "clSVMFree", "MemFreeINTEL", "cl::copy")
+"""Each match of HOST_CODE holds one of them."""
+
+
+def holds_host_code(text: str) -> bool:
+    """Return whether a text holds what makes a file worth analysing."""
+    return any(word in text for word in _HOST_WORDS) and HOST_CODE.search(text) is not None
+
+
 _KINDS = (
     (
         "event",

@@ -42,15 +42,12 @@ _LOOSE = frozenset(STATEMENTS) - _DEFINITIONS - {"preproc_def", "preproc_functio
 _BRANCHES_KEPT = 400
 """Macros of a file that are kept as module-level constants for the files that include it."""
 _WRAPPED = re.compile(
-    r"\b[A-Z][A-Z0-9_]*(?P<open>\()\s*(?:\w+\s*,\s*)?"
+    r"[A-Z](?<!\w[A-Z])[A-Z0-9_]*(?P<open>\()\s*(?:\w+\s*,\s*)?"  # to begin with a set of characters is fast
     r"(?P<inner>(?:const\s+)?(?:[a-z]\w*::)*[A-Za-z_]\w*(?:<[^<>;]*(?:<[^<>;]*>)?[^<>;]*>)?(?:\s*[*&]+\s*|\s+)[A-Za-z_]\w*"
     r"\s*(?:\(|\{|=(?!=)))"
 )
-_UNENDED = re.compile(
-    r"((?:^|[;{}])[ \t]*[A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))",
-    re.MULTILINE,
-)
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|(<[^>\n]+>))', re.MULTILINE)
+_UNENDED = re.compile(r"([A-Z][A-Z0-9_]{2,}[ \t]*\([^;{}\n]*\))[ \t]*(?=\r?\n[ \t]*(?:[A-Za-z_}#]|//|/\*|\r?\n))")
+_INCLUDE = re.compile(r'#[ \t]*include[ \t]*(?:"([^"\n]+)"|(<[^>\n]+>))')
 INCLUDED_TEXT = "__text__"
 _INCLUDED_TEXT = re.compile(r'([=(,][ \t]*\r?\n[ \t]*)#include[ \t]+("[^"\n]+")[ \t]*(?=\r?\n)')
 """A file whose text is a value: `const char *source =` and on the next row `#include "kernel.cl"`."""
@@ -73,11 +70,21 @@ class Outline:
 def outline(source: Source) -> Outline:
     """Parse a file. No source is too broken."""
     language = language_of(source.suffix, source.text)
-    text = _INCLUDED_TEXT.sub(lambda match: f"{match[1]}{INCLUDED_TEXT}({match[2]})", source.text)
+    found = [match for match in _INCLUDE.finditer(source.text) if _begins_row(source.text, match.start())]
+    text = source.text
+    if found:
+        text = _INCLUDED_TEXT.sub(lambda match: f"{match[1]}{INCLUDED_TEXT}({match[2]})", text)
     unit = Unit(language, unwrapped(text).encode())
     root = parser(language).parse(unit.data).root_node
     _collect(unit, root)
-    return Outline(unit, root, tuple(match[1] or match[2] for match in _INCLUDE.finditer(source.text)))
+    return Outline(unit, root, tuple(match[1] or match[2] for match in found))
+
+
+def _begins_row(text: str, place: int, after: str = "\n") -> bool:
+    """Return whether only blanks stand between a place and the start of its row, or one of some characters."""
+    while place and text[place - 1] in " \t":
+        place -= 1
+    return not place or text[place - 1] in after
 
 
 def lower(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> ProgramModule:
@@ -112,7 +119,12 @@ def unwrapped(text: str) -> str:
 
     A macro that stands as a statement without a semicolon gets one, at the end of its row. Rows and columns stay.
     """
-    text = _UNENDED.sub(lambda match: f"{match[1]};" if match[1].count("(") == match[1].count(")") else match[0], text)
+
+    def ended(match: re.Match[str]) -> str:
+        whole = match[1].count("(") == match[1].count(")")
+        return f"{match[1]};" if whole and _begins_row(match.string, match.start(), "\n;{}") else match[0]
+
+    text = _UNENDED.sub(ended, text)
     for match in reversed(list(_WRAPPED.finditer(text))):
         end = _closing(text, match.end("open") - 1)
         if end is not None and text[end + 1 : end + 40].lstrip()[:1] in (";", ""):

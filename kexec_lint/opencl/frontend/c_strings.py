@@ -13,7 +13,7 @@ from kexec_lint.opencl.frontend.c_literals import string, unescaped
 from kexec_lint.opencl.frontend.c_unit import Unit, named
 from kexec_lint.source import Source
 
-_KERNEL = re.compile(rb"\b(?:__)?kernel\b")
+_KERNEL = re.compile(rb"kernel(?:(?<!\wkernel)|(?<=\b__kernel))\b")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]+|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\r?\n|.)", re.DOTALL)
 
 

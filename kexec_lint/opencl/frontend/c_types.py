@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from kexec_lint.opencl.frontend.c_unit import Unit, named
 
 _NOISE = re.compile(r"\b(?:const|volatile|struct|class|enum|union|typename|register|inline|constexpr|mutable|extern)\b")
 _SPACE = re.compile(r"\s+")
+_TIGHT = re.compile(r"\s*([<>,*&:])\s*")
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,11 @@ def type_text(unit: Unit, node: Any) -> str:
     return "" if node is None else tidy(unit.text(node))
 
 
+@lru_cache(maxsize=4096)
 def tidy(text: str) -> str:
     """Return the text of a type without qualifiers and needless spaces."""
     plain = _SPACE.sub(" ", _NOISE.sub(" ", text)).strip()
-    return re.sub(r"\s*([<>,*&:])\s*", r"\1", plain)
+    return _TIGHT.sub(r"\1", plain)
 
 
 def declared(unit: Unit, node: Any, kind: str) -> Declared:

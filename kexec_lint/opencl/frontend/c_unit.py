@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kexec_lint.opencl.program import Span
@@ -14,7 +13,7 @@ _CPP = re.compile(
     r"\b(?:cl::|std::|boost::|namespace\s+\w+|template\s*<|class\s+\w+|public:|private:|nullptr|static_cast|"
     r"constexpr|using\s+\w+|try\s*\{|catch\s*\()"
 )
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
 def language_of(suffix: str, text: str) -> str:
@@ -98,6 +97,7 @@ def named(node: Any) -> list[Any]:
     return [child for child in node.named_children if child.type != "comment"]
 
 
-def words(text: str) -> Iterator[str]:
-    """Yield the identifiers of a text."""
-    yield from (match[0] for match in _WORD.finditer(text))
+@lru_cache(maxsize=1024)
+def words(text: str) -> tuple[str, ...]:
+    """Return the identifiers of a text, each once."""
+    return tuple(dict.fromkeys(_WORD.findall(text)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kexec_lint.opencl.api.native import TRIGGERS
 from kexec_lint.opencl.frontend import c_macros as macros
 from kexec_lint.opencl.frontend.c_literals import number, string, unescaped
 from kexec_lint.opencl.frontend.c_types import Declared, declared, type_text
@@ -311,8 +312,6 @@ def argument(unit: Unit, node: Any) -> Value:
 
 def interesting(word: str) -> bool:
     """Return whether an identifier inside a macro makes its expansion worthwhile."""
-    from kexec_lint.opencl.api.native import TRIGGERS
-
     return word in TRIGGERS
 
 

@@ -176,6 +176,7 @@ class Loader:
         self._scopes: dict[str, ModuleScope | None] = {}
         self._modules: dict[tuple[str, int, str], AbstractValue] = {}
         self._headers: dict[tuple[str, str], ModuleScope | None] = {}
+        self._included_files: dict[tuple[str, str], Source | None] = {}
         self._counterparts: dict[str, ModuleScope | None] = {}
 
     def keep(self, path: str, scope: ModuleScope) -> None:
@@ -200,6 +201,12 @@ class Loader:
 
     def header(self, name: str, importer: str) -> Source | None:
         """Return the file that an `#include` means, if it is worth reading."""
+        key = name, importer
+        if key not in self._included_files:
+            self._included_files[key] = self._header(name, importer)
+        return self._included_files[key]
+
+    def _header(self, name: str, importer: str) -> Source | None:
         if self._native is None:
             return None if name.startswith("<") else self._project.read(name, importer)
         source = self._native.include(name, importer)
@@ -362,9 +369,9 @@ class Loader:
 
 @lru_cache(maxsize=2048)
 def _holds_host_code(source: Source) -> bool:
-    from kexec_lint.opencl.api.native import HOST_CODE
+    from kexec_lint.opencl.api.native import holds_host_code
 
-    return HOST_CODE.search(source.text) is not None
+    return holds_host_code(source.text)
 
 
 def _is_static(node: program.Function | program.Lambda) -> bool:

@@ -7,6 +7,7 @@ frozen: that would take three times as long.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,10 @@ class Known(AbstractValue):
     skeleton: bool = False
 
     def __hash__(self) -> int:
-        return hash((type(self.value), str(self.value)))
+        try:
+            return hash(self.value)
+        except TypeError:  # a list
+            return hash(str(self.value))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Known) and type(other.value) is type(self.value) and other.value == self.value
@@ -56,7 +60,7 @@ class Unknown(AbstractValue):
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Unknown) and self._hash == other._hash and self.key == other.key)
+        return self is other or (other.__class__ is Unknown and self._hash == other._hash and self.key == other.key)
 
     def __repr__(self) -> str:
         return f"Unknown{self.key!r}"
@@ -251,7 +255,4 @@ def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[
 
 def exclusive_with_itself(guard: graph.Guard) -> bool:
     """Return whether a guard contradicts itself, so that nothing executes under it."""
-    for condition in guard:  # noqa: SIM110  # half the time of any()
-        if -condition in guard:
-            return True
-    return False
+    return not guard.isdisjoint(map(operator.neg, guard))

@@ -16,7 +16,7 @@ from kexec_lint.opencl.api.native import TRIGGERS
 SMALL = 12
 """Rows of a function that is entered in any case."""
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _ROLE = re.compile(r"queue|[Cc]md[Qq]|cl_event|Event\b")
 _COMMON = frozenset(
     ["main", "init", "run", "get", "set", "wait", "size", "data", "begin", "end", "push_back", "clear", "operator"]
