@@ -12,13 +12,14 @@ from kexec_lint.opencl.analysis import Analysis, analyse
 from kexec_lint.opencl.checks.evidence import Evidence, place
 from kexec_lint.opencl.checks.words import name
 from kexec_lint.opencl.frontend import SyntaxProblem
+from kexec_lint.opencl.interpreter.relevance import concerns
 from kexec_lint.source import FileResult, Options, Project, Source
 
 
 def scan_python(source: Source, project: Project, options: Options) -> FileResult:
     """Analyse PyOpenCL host code and judge its graphs."""
     try:
-        analysis = analyse(source, project, options)
+        analysis = analyse(source, project, options) if options.models or concerns(source.text) else Analysis()
     except SyntaxProblem as problem:
         return FileResult(notes=[f"not valid Python, {problem}"])
     found = [*findings(analysis, source, options), *kernel_sources.of_strings(source, analysis.graphs, options)]

@@ -27,8 +27,7 @@ class Relevance:
     """Answers for the functions of one module, from the words of their source rows."""
 
     def __init__(self, text: str, body: tuple[p.Statement, ...]) -> None:
-        telling = api.TRIGGERS if "enqueue" in text else _NO_COMMANDS
-        pending = {word for word in _made(text) | telling | _SHORT if word in text} | _roles(text)
+        pending = _telling(text)
         known = set(pending)
         self._relevant: set[int] = set()
         functions = list(_functions(body)) if pending else []
@@ -55,6 +54,17 @@ class Relevance:
         """Return whether a call of a function is worth following."""
         short = function.span.end_row - function.span.row < SMALL
         return short or function.name == "__init__" or self.matters(function)
+
+
+def concerns(text: str) -> bool:
+    """Return whether a module names the API, or a queue, anywhere: without, nothing of it matters."""
+    return _holds(text, _telling(text), 0, len(text))
+
+
+def _telling(text: str) -> set[str]:
+    """Return the words in a text that tell of the API; some may only be parts of others."""
+    names = api.TRIGGERS if "enqueue" in text else _NO_COMMANDS
+    return {word for word in _made(text) | names | _SHORT if word in text} | _roles(text)
 
 
 def _starts(text: str) -> list[int]:
