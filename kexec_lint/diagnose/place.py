@@ -30,7 +30,7 @@ _NATIVE = tuple(
         re.compile,
         (
             r"#\s?\d{1,3}:?\s.{0,400}?[\s(](/[^\s()]{1,300}\.so[\w.]{0,20})",  # gdb, Android, c10
-            r"^0x[0-9a-f]{6,16} in .{0,400}? from (/\S{1,300}\.so[\w.]{0,20})",  # gdb, where it stopped
+            r"^[>\s]{0,8}0x[0-9a-f]{6,16} in .{0,400}? from (/\S{1,300}\.so[\w.]{0,20})",  # gdb, where it stopped
             r"^\s{0,4}\[\d{1,2}\]( cl[A-Z]\w{3,40})\(",  # Julia
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
