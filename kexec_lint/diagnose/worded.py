@@ -19,9 +19,10 @@ WORDED = "speaks-of"
 _SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm|bc)\b")
 """A place in a source file is not what a message speaks of."""
 _PASSING = re.compile(
-    r"\b\w{0,30}Warning:|\b(?:WARN(?:ING)?|warning|Warning)\b[\]:>]|^\[?W[ \d]|\b[Ss]kipping\b|\b[Dd]eprecated\b"
+    r"^\s{0,4}#\d{1,3}\s{1,3}0x"
+    r"|\b\w{0,30}Warning:|\b(?:WARN(?:ING)?|warning|Warning)\b[\]:>]|^\[?W[ \d]|\b[Ss]kipping\b|\b[Dd]eprecated\b"
 )
-"""A warning does not say what failed."""
+"""A warning or a frame of a stack does not say what failed."""
 _FOREIGN = re.compile(r"onnx|\btensorflow\b|\bpaddle|\bjax(?:lib)?\b|\bmxnet\b|tensorrt|tflite|\bkeras\b", re.I)
 """Other frameworks have operators, kernels and exports, too."""
 _LINES = 20
