@@ -4,8 +4,10 @@
 
 Every element of a `wait_for=` argument is one edge: a list item, or a term of a sum of lists. For each, the file is
 written again without it and analysed as a library author would (`--assume-out-of-order`). A mutant counts as noticed
-if a finding stands at the command that lost the edge, where the unmutated file has none. Prints the mutants that
-nobody noticed with the reason, and a row a file.
+if a finding that the unmutated file does not have stands at the row that lost the edge, or at a command or host access
+that was ordered after what lost it: in the helper that the list was handed to, or further down a chain of events.
+Mutants at rows where the unmutated file has a finding are left out. Of the others `redundancy.py` tries to prove that
+the edge was redundant. Prints the mutants that nobody noticed with the reason, and a row a file.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutation_c import equivalent
+from redundancy import PROBE, redundant
 
 from kexec_lint.engine.tree import RecordingProject, Tree
+from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import analyse
-from kexec_lint.opencl.graph import EnqueueGraph
 from kexec_lint.opencl.report import findings
 from kexec_lint.source import Options, Project, Source
 
@@ -32,12 +34,13 @@ CODES = frozenset({f"OCL10{n}" for n in range(1, 8)} | {"OCL201", "OCL202", "OCL
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file without one edge. `row` is the row of the command that lost it."""
+    """A file without one edge. `row` is the row of the call that lost it; `probed` is the file with the edge marked."""
 
     row: int
     end_row: int
     edge: str
     text: str
+    probed: str
 
 
 def mutants(text: str) -> Iterator[Mutant]:
@@ -49,22 +52,30 @@ def mutants(text: str) -> Iterator[Mutant]:
         for keyword in call.keywords:
             if keyword.arg != "wait_for":
                 continue
-            for edge, replaced in _without_one(keyword.value):
-                new = ast.unparse(replaced)
-                changed = _replace(lines, keyword.value, f"({new})" if "\n" in new else new)
-                yield Mutant(call.lineno, call.end_lineno or call.lineno, edge, changed)
+            for edge, rest, marked in _without_one(keyword.value):
+                changed, probed = (_replace(lines, keyword.value, ast.unparse(new)) for new in (rest, marked))
+                yield Mutant(call.lineno, call.end_lineno or call.lineno, edge, changed, probed)
 
 
-def _without_one(value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _without_one(value: ast.expr) -> Iterator[tuple[str, ast.expr, ast.expr]]:
+    """Yield each edge of a wait list with the list that lacks it and the list in which it is marked."""
     terms = _terms(value)
     for number, term in enumerate(terms):
-        rest = terms[:number] + terms[number + 1 :]
+        first, last = terms[:number], terms[number + 1 :]
         if isinstance(term, ast.List):
             for position, element in enumerate(term.elts):
-                kept = ast.List([e for i, e in enumerate(term.elts) if i != position], ast.Load())
-                yield ast.unparse(element), _sum([*terms[:number], kept, *terms[number + 1 :]])
+                before, after = term.elts[:position], term.elts[position + 1 :]
+                kept = ast.List([*before, *after], ast.Load())
+                marked = ast.List([*before, _marked(element), *after], ast.Load())
+                yield ast.unparse(element), _sum([*first, kept, *last]), _sum([*first, marked, *last])
         elif isinstance(term, ast.Attribute) and term.attr == "events":
-            yield ast.unparse(term), _sum(rest)
+            yield ast.unparse(term), _sum([*first, *last]), _sum([*first, _marked(term), *last])
+
+
+def _marked(edge: ast.expr) -> ast.expr:
+    if isinstance(edge, ast.Starred):
+        return ast.Starred(_marked(edge.value), ast.Load())
+    return ast.Call(ast.Name(PROBE, ast.Load()), [edge], [])
 
 
 def _terms(value: ast.expr) -> list[ast.expr]:
@@ -97,21 +108,20 @@ def _replace(lines: list[str], node: ast.expr, new: str) -> str:
 
 @dataclass
 class Reading:
-    """What is said of a file: (code, row, message) by confidence, and the commands by row."""
+    """What is said of a file: (code, row, message) by confidence, and the graphs."""
 
     sure: Counter[tuple[str, int, str]]
     possible: set[int]
-    graphs: list[EnqueueGraph]
+    graphs: list[g.EnqueueGraph]
 
     def at(self, mutant: Mutant) -> list[tuple[str, int, str]]:
-        """Return the sure findings at a command."""
+        """Return the sure findings at the row that loses its edge."""
         return [place for place in self.sure if mutant.row <= place[1] <= mutant.end_row]
 
 
-def read(path: str, text: str, project: Project, assume: bool) -> Reading:
+def read(path: str, text: str, project: Project, options: Options) -> Reading:
     """Analyse a file; a command that is reached through a call counts at both places."""
     source = Source(path, text, text.encode())
-    options = Options(CODES, assume_out_of_order=assume)
     analysis = analyse(source, project, options)
     reading = Reading(Counter(), set(), analysis.graphs)
     for finding in findings(analysis, source, options):
@@ -124,37 +134,47 @@ def read(path: str, text: str, project: Project, assume: bool) -> Reading:
     return reading
 
 
-EQUIVALENT = "proved equivalent"
-HANDED_ON = "not a command: a call that hands the list on to code with waits of its own"
+def losers(before: Reading, after: Reading) -> set[tuple[str, int]]:
+    """Return the commands that lost an event, as path and row."""
+    found: set[tuple[str, int]] = set()
+    for whole, mutated in zip(before.graphs, after.graphs, strict=False):
+        for command, twin in zip(whole.commands, mutated.commands, strict=False):
+            if len(twin.waits) < len(command.waits) and command.site:
+                found.add((command.site[-1].path, command.site[-1].span.row))
+    return found
 
 
-def explain(before: Reading, reading: Reading, mutant: Mutant) -> str:
-    """Say why nobody noticed a mutant. The proof of equivalence is that of `mutation_c.py`, on the two graphs."""
-    if any(mutant.row <= row <= mutant.end_row for row in reading.possible):
-        return "reported as possible only"
+def followers(before: Reading, after: Reading, path: str) -> set[int]:
+    """Return the rows of a file at which a node stands that was ordered after a command that lost an event."""
+    rows: set[int] = set()
+    for whole, mutated in zip(before.graphs, after.graphs, strict=False):
+        for command, twin in zip(whole.commands, mutated.commands, strict=False):
+            if len(twin.waits) < len(command.waits):
+                for node in whole.nodes:
+                    if node is command or whole.reaches(command, node):
+                        rows |= {place.span.row for place in node.site if place.path == path}
+    return rows
+
+
+def explain(before: Reading, after: Reading, mutant: Mutant) -> str:
+    """Say why nobody noticed a mutant whose edge is not proved redundant."""
+    lost = losers(before, after)
+    if not lost:
+        return "no command in sight loses an event: what is handed the list cannot be seen"
+    where = ", ".join(str(row) for _, row in sorted(lost))
+    if any(row in after.possible - before.possible for row in (*range(mutant.row, mutant.end_row + 1),)):
+        return f"reported as possible only (lost at {where})"
     pairs = [
-        (graph, earlier, command)
-        for graph in reading.graphs
+        earlier
+        for graph in after.graphs
         for command in graph.commands
-        if mutant.row <= command.site[-1].span.row <= mutant.end_row
+        if command.site and (command.site[-1].path, command.site[-1].span.row) in lost
         for earlier in graph.commands[: graph.commands.index(command)]
         if not {id(a.memory.root) for a in command.accesses}.isdisjoint(id(a.memory.root) for a in earlier.accesses)
     ]
-    if not _is_command(reading, mutant):
-        return HANDED_ON
-    if equivalent(before.graphs, reading.graphs, mutant.row) is not None:
-        return EQUIVALENT
     if not pairs:
-        return "no earlier command in sight touches its memory"
-    return "code that cannot be seen may order them"
-
-
-def _is_command(reading: Reading, mutant: Mutant) -> bool:
-    return any(
-        mutant.row <= command.site[-1].span.row <= mutant.end_row
-        for graph in reading.graphs
-        for command in graph.commands
-    )
+        return f"no earlier command in sight touches the memory of what lost it (lost at {where})"
+    return f"code that cannot be seen may order them (lost at {where})"
 
 
 def package_root(file: Path) -> Path:
@@ -189,28 +209,43 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="at most so many mutants a file")
     parser.add_argument("--as-written", action="store_true", help="do not assume that queues are out-of-order")
     options = parser.parse_args()
-    noticed = total = loud = 0
+    checked = Options(CODES, assume_out_of_order=not options.as_written)
+    at_row = further = total = loud = 0
+    proved: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     for file, text, candidates, project in mutated(options.paths, options.sample):
-        before = read(str(file), text, project, not options.as_written)
+        path = str(file)
+        before = read(path, text, project, checked)
         hits = tried = 0
         for mutant in candidates:
             if before.at(mutant):
                 loud += 1  # the author's own code already lacks an edge there
                 continue
             tried += 1
-            after = read(str(file), mutant.text, project, not options.as_written)
+            after = read(path, mutant.text, project, checked)
+            rows = {row for _, row, _ in after.sure - before.sure}
             if after.at(mutant):
+                at_row += 1
                 hits += 1
+            elif found := rows & followers(before, after, path):
+                further += 1
+                hits += 1
+                print(f"  {file}:{mutant.row}: without {mutant.edge}: noticed at line {min(found)}")
+            elif reason := redundant(path, mutant.probed, after.graphs, project, checked):
+                proved[reason] += 1
+                print(f"  {file}:{mutant.row}: without {mutant.edge}: proved redundant: {reason}")
             else:
                 why = explain(before, after, mutant)
-                missed[why] += 1
+                missed[why.partition(" (")[0]] += 1
                 print(f"  {file}:{mutant.row}: without {mutant.edge}: {why}")
-        noticed, total = noticed + hits, total + tried
+        total += tried
         print(f"{file}: {hits} of {tried}", flush=True)
-    real = total - missed[EQUIVALENT] - missed[HANDED_ON]
+    noticed, real = at_row + further, total - proved.total()
     print(f"noticed {noticed} of {total} removed edges ({100 * noticed / max(total, 1):.0f} %)")
-    print(f"  of the {real} whose removal changes what a command waits for: {100 * noticed / max(real, 1):.0f} %")
+    print(f"  {at_row} at the row that lost the edge, {further} in what is ordered after it")
+    print(f"  proved redundant: {proved.total()}; of the other {real} noticed: {100 * noticed / max(real, 1):.0f} %")
+    for why, count in proved.most_common():
+        print(f"  proved redundant, {why}: {count}")
     for why, count in missed.most_common():
         print(f"  not noticed, {why}: {count}")
     print(f"  left out, a finding stands there already: {loud}")
