@@ -135,19 +135,21 @@ FUNCTIONS: dict[str, CallModel] = {
     "array.arange": row("array", params="queue", reads="fill"),
     "array.Array": row("array", params="cq shape dtype order allocator data"),
     "array.empty_like": row("array_like", params="ary queue allocator"),
-    "array.zeros_like": row("array_like", params="ary"),
-    "array.ones_like": row("array_like", params="ary"),
+    "array.zeros_like": row("array_like", params="ary", reads="fill"),
+    "array.ones_like": row("array_like", params="ary", reads="fill"),
     "clrandom.rand": row("array", params="queue shape dtype", reads="fill"),
     # kernels made by PyOpenCL, which keep the events of their Array arguments themselves
     "elementwise.ElementwiseKernel": row("generated", params="context arguments operation name preamble options"),
     "reduction.ReductionKernel": row(
-        "generated", params="ctx dtype_out neutral reduce_expr map_expr arguments name options preamble"
+        "generated",
+        params="ctx dtype_out neutral reduce_expr map_expr arguments name options preamble",
+        returns="array",
     ),
     "scan.GenericScanKernel": row("generated", params="ctx dtype arguments"),
     "scan.InclusiveScanKernel": row("generated", params="ctx dtype scan_expr"),
     "scan.ExclusiveScanKernel": row("generated", params="ctx dtype scan_expr neutral"),
-    "algorithm.RadixSort": row("generated", params="context arguments"),
-    "algorithm.ListOfListsBuilder": row("generated", params="context list_names_and_dtypes"),
+    "algorithm.RadixSort": row("generated", params="context arguments", returns="none"),
+    "algorithm.ListOfListsBuilder": row("generated", params="context list_names_and_dtypes", returns="none"),
     # pools
     "tools.MemoryPool": row("pool", params="allocator"),
     "tools.SVMPool": row("pool", params="allocator"),

@@ -133,6 +133,18 @@ def arrays_waited_for(unseen: Iterable[AbstractValue]) -> frozenset[object]:
     return frozenset(owners)
 
 
+def _arrays_of_events(command: g.Command) -> frozenset[object]:
+    """Return the Arrays made here whose storage a command uses and for all of whose events it waits."""
+    waited = {id(event) for event, _ in command.waits}
+    found: set[object] = set()
+    for access in command.accesses:
+        events = access.array.state["event_list"] if isinstance(access.array, Object) else None
+        held = events.items() if isinstance(events, Object) else ()
+        if held and all(isinstance(event, Object) and id(event.model) in waited for event in held):
+            found.add(access.array)
+    return frozenset(found)
+
+
 def memory_of(
     m: Machine, value: AbstractValue, kind: str = "buffer", certain: bool = True
 ) -> Iterator[tuple[g.Memory, bool, tuple[int, int] | None, bool]]:
@@ -312,6 +324,8 @@ def enqueue(
     command.wait_list = how
     command.waits_for_arrays = arrays_waited_for(unseen)
     command.waits = events
+    if events:
+        command.waits_for_arrays |= _arrays_of_events(command)
     for event_waited, guard in events:
         source = event_waited.command
         if source is not None and m.owns(source):

@@ -157,8 +157,9 @@ def elements_of(m: Machine, items: tuple[p.Value, ...]) -> list[AbstractValue]:
     elements: list[AbstractValue] = []
     for node in items:
         if isinstance(node, p.Star):
-            spread = sequence(m, evaluate(m, node.value))
-            elements.extend(spread if spread is not None else [m.fresh("star")])
+            value = evaluate(m, node.value)
+            spread = sequence(m, value)
+            elements.extend(spread if spread is not None else [Unknown(("spread", value))])
         else:
             elements.append(evaluate(m, node))
     return elements

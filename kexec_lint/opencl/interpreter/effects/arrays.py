@@ -63,12 +63,21 @@ def array(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiv
 def array_like(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
-    source = arguments.bind(row.params).get("ary", NONE)
-    if isinstance(source, Object) and source.kind == "array":
-        return objects.new_array(m, span, source.state.get("queue_value", NONE), initialised=False)
+    """`empty_like`, `zeros_like`: a new Array on the queue of another, filled by a kernel whose event it keeps."""
+    bound = arguments.bind(row.params)
+    source, queue = bound.get("ary", NONE), bound.get("queue", NONE)
     if host.is_host(m, source):
         return host.make(m, span, "array")
-    return m.fresh("array")
+    if isinstance(source, Object) and source.kind == "array":
+        beside = source.state.get("queue_value", NONE)
+    elif isinstance(source, Unknown):
+        beside = Unknown(("attr", source, "queue"))
+    else:
+        return m.fresh("array")
+    made = objects.new_array(m, span, beside if queue == NONE else queue, initialised=False)
+    if row.reads == ("fill",):
+        objects.array_operation(m, [], span, "fill", output=made)
+    return made
 
 
 def array_get(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:

@@ -8,6 +8,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
 from kexec_lint.opencl.interpreter import (
+    attributes,
     calls,
     commands,
     expressions,
@@ -20,6 +21,7 @@ from kexec_lint.opencl.interpreter.values import (
     Known,
     Object,
     Phi,
+    TupleValue,
     Unknown,
 )
 
@@ -226,10 +228,11 @@ def set_dtypes(
 
 
 def generated(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
+    bound = arguments.bind(row.params)
     made = m.object("generated", span, row.params[0] if row.params else "")
-    made.state["arguments_text"] = arguments.bind(row.params).get("arguments", NONE)
-    made.state["operation_text"] = arguments.bind(row.params).get("operation", NONE)
-    made.state["elementwise"] = "operation" in row.params
+    made.state["arguments_text"] = bound.get("arguments", NONE)
+    made.state["operation_text"] = bound.get("operation", NONE)
+    made.state["returns"] = row.returns
     return made
 
 
@@ -238,29 +241,49 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
 
     An ElementwiseKernel does not add its own event to its outputs (PyOpenCL PR 611).
     """
-    arrays = [v for v in arguments.values if isinstance(v, Object) and v.kind == "array"]
+    pointers = _pointers(kernel)
+    arrays = [
+        (number, value)
+        for number, value in enumerate(arguments.positional)
+        if (isinstance(value, Object) and value.kind == "array")
+        or (number in pointers and isinstance(value, Unknown) and value.key[0] != "fresh")
+    ]
     if not arrays:
         calls.opaque(m, arguments.values, span, what="a generated kernel")
         return m.fresh("generated")
     written = _written_arguments(kernel, len(arguments.positional))
     operands: list[g.Access] = []
-    for number, value in enumerate(arguments.positional):
-        if isinstance(value, Object) and value.kind == "array":
-            writes = True if written is not None and number in written else (None if written is None else False)
-            operands.extend(commands.accesses(m, value, f"argument {number + 1}", True, writes))
-    queue = arguments.keywords.get("queue", arrays[0].state.get("queue_value", NONE))
-    queue = arrays[0].state.get("queue_value", NONE) if queue == NONE else queue
-    own = objects.events_of(m, arrays)
+    waits: list[AbstractValue] = []
+    for number, value in arrays:
+        writes = True if written is not None and number in written else (None if written is None else False)
+        operands.extend(commands.accesses(m, value, f"argument {number + 1}", True, writes))
+        if isinstance(value, Object):
+            waits.extend(value.state["event_list"].items())
+        else:
+            waits.append(Unknown(("spread", attributes.get(m, value, "events", span))))
+    queue = arguments.keywords.get("queue", NONE)
+    if queue == NONE:
+        queue = attributes.get(m, arrays[0][1], "queue", span)
     given = arguments.keywords.get("wait_for", NONE)
-    waits = (
-        expressions.binary(m, "+", own, given, span)
-        if given != NONE and own != NONE
-        else (given if own == NONE else own)
-    )
-    event = commands.enqueue(m, span, "kernel", queue, waits, operands, what="a generated kernel", array=True)
-    if kernel.state.get("elementwise"):
-        return event
-    return objects.new_array(m, span, queue, name="result")
+    if given != NONE and waits:
+        given = m.list_of([*waits, Unknown(("spread", given))])
+    elif waits:
+        given = m.list_of(waits)
+    event = commands.enqueue(m, span, "kernel", queue, given, operands, what="a generated kernel", array=True)
+    if kernel.state["returns"] != "array":
+        return event if kernel.state["returns"] == "event" else m.fresh("generated")
+    result = objects.new_array(m, span, queue, name="result")
+    objects.add_event(m, result, event)
+    asked = expressions.truth(m, arguments.keywords.get("return_event", Known(False)))
+    return TupleValue((result, event)) if asked else result
+
+
+def _pointers(kernel: Object) -> frozenset[int]:
+    """Return which arguments of a generated kernel are Arrays by its declaration."""
+    text = kernel.state["arguments_text"]
+    if not isinstance(text, Known) or not isinstance(text.value, str):
+        return frozenset()
+    return frozenset(number for number, part in enumerate(text.value.split(",")) if "*" in part)
 
 
 def _written_arguments(kernel: Object, count: int) -> set[int] | None:
