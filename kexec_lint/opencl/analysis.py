@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -228,7 +229,12 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
 
 
 def _remember_events(instance: Object) -> None:
-    """What the constructor enqueued is long done; but earlier calls may have left events with the object's Arrays."""
+    """What the constructor enqueued is long done; but earlier calls may have left events with the object's Arrays, and
+    in the lists of events that it fills.
+    """
+    for name, value in instance.state.items():
+        if isinstance(value, Object) and value.kind == "list" and _is_filled(instance, name, value):
+            value.state["items"] = (objects.pending_before(instance, name),)
     seen: set[int] = set()
     pending: list[object] = [instance]
     while pending:
@@ -249,6 +255,19 @@ def _remember_events(instance: Object) -> None:
                 pending.extend(items)
             case Phi():
                 pending.extend(option for _, option in value.options)
+
+
+_EVENTS = re.compile(r"(?:^|_)(?:events?|evts?|wait|waits|wait_for|pending|depends|in_flight)(?:_|$)")
+
+
+def _is_filled(instance: Object, name: object, made: Object) -> bool:
+    """Return whether a list is one of events by its name, and some method adds to it."""
+    if not isinstance(name, str) or not _EVENTS.search(name):
+        return False
+    if not all(isinstance(item, Object) and item.kind == "event" for item in made.items()):
+        return False
+    added = re.compile(rf"\.{name}\s*(?:\.(?:append|extend|insert)\(|\+=)")
+    return instance.cls is not None and any(added.search(cls.scope.text) for cls in objects.lineage(instance.cls))
 
 
 def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> g.EnqueueGraph | None:

@@ -148,6 +148,14 @@ FUNCTIONS: dict[str, CallModel] = {
     "scan.GenericScanKernel": row("generated", params="ctx dtype arguments"),
     "scan.InclusiveScanKernel": row("generated", params="ctx dtype scan_expr"),
     "scan.ExclusiveScanKernel": row("generated", params="ctx dtype scan_expr neutral"),
+    "elementwise.ElementwiseTemplate": row("generated", params="arguments operation name preamble"),
+    "scan.ScanTemplate": row("generated", params="arguments"),
+    **{
+        f"reduction.get_{name}_kernel": row("generated", reads="every", returns="array")
+        for name in ("any", "all", "sum", "dot", "subset_dot", "minmax", "subset_minmax")
+    },
+    "tools.VectorArg": row("declaration", reads="every"),
+    "tools.ScalarArg": row("declaration"),
     "algorithm.RadixSort": row("generated", params="context arguments", returns="none"),
     "algorithm.ListOfListsBuilder": row("generated", params="context list_names_and_dtypes", returns="none"),
     # pools
@@ -205,9 +213,9 @@ METHODS: dict[str, dict[str, CallModel]] = {
         "finish": row("array_finish"),
         "add_event": row("add_event", params="event"),
         "with_queue": row("array_view"),
-        "fill": row("array_write", params="value queue wait_for"),
+        "fill": row("array_write", "fill", "value queue wait_for"),
         "map_to_host": row("array_map", params="queue flags is_blocking=True wait_for"),
-        "setitem": row("array_write", params="subscript value queue wait_for"),
+        "setitem": row("array_write", "assignment", "subscript value queue wait_for"),
         "reshape": row("array_view"),
         "ravel": row("array_view"),
         "view": row("array_view"),
@@ -227,7 +235,7 @@ ON_DEVICE = "ON_DEVICE"
 SYNC_NAMES = frozenset({"finish", "wait", "synchronize", "sync", "wait_for_events", "block_until_ready", "join"})
 """Method names that, on an object that cannot be resolved, may wait for anything."""
 
-_ISSUING = ("command", "copy", "launch", "map", "queue", "wait", "user_event", "svm_allocation", "pool")
+_ISSUING = ("command", "copy", "launch", "map", "queue", "wait", "user_event", "svm_allocation", "pool", "generated")
 
 TRIGGERS = frozenset(
     {name.rpartition(".")[2] for name, model in FUNCTIONS.items() if model.does in _ISSUING}

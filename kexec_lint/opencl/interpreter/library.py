@@ -207,6 +207,8 @@ def method(m: Machine, receiver: AbstractValue, name: str, arguments: Arguments,
             return objects.array_operation(m, [receiver], span, name)
         calls.opaque(m, [receiver, *arguments.values], span, what=name)
         return m.fresh("array method")
+    if receiver.kind == "generated" and name == "build":
+        return receiver  # of a template
     if receiver.kind in ("generated", "pool", "allocator", "local"):
         return effects.allocate(m, receiver, arguments, span) if name == "allocate" else m.fresh(name)
     calls.opaque(m, [receiver, *arguments.values], span, what=name)
@@ -305,6 +307,8 @@ def _list_method(m: Machine, receiver: Object, name: str, arguments: Arguments, 
         case "pop" | "popleft":
             if items and not receiver.state.get("open"):
                 at = 0 if name == "popleft" or first == Known(0) else len(items) - 1
+                if _is_spread(items[at]):
+                    return m.fresh("pop")  # of several that are not known
                 m.heap.write(receiver.state, "items", items[:at] + items[at + 1 :])
                 return items[at]
             return m.fresh("pop")
@@ -454,6 +458,8 @@ def _unknown_method(
         memory = m.unknown_memory[commands.canonical(base)]
         if memory.kind != "host":
             return effects.unknown_array_get(m, base, arguments, span)
+    if name == "setitem" and base in m.unknown_memory:
+        return effects.run(m, api.METHODS["array"][name], arguments, span, base)
     if name == "build":
         return base
     if host.is_host(m, base):
@@ -491,6 +497,10 @@ def looks_like_launch(m: Machine, arguments: Arguments) -> bool:
 # --- builtins and the standard library ------------------------------------------------------------------------
 
 Handler = Callable[[Machine, "Arguments", p.Span], AbstractValue]
+
+
+def _is_spread(value: AbstractValue) -> bool:
+    return isinstance(value, Unknown) and value.key[0] == "spread"
 
 
 def _first(arguments: Arguments) -> AbstractValue:
@@ -540,7 +550,7 @@ def _range(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
 def _len(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
     first = _first(arguments)
     known = expressions.sequence(m, first)
-    if known is not None and not any(isinstance(e, Phi) or e == ABSENT for e in known):
+    if known is not None and not any(isinstance(e, Phi) or e == ABSENT or _is_spread(e) for e in known):
         return Known(len(known))
     if isinstance(first, Known) and isinstance(first.value, str | bytes):
         return Known(len(first.value))

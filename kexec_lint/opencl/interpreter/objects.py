@@ -98,6 +98,9 @@ def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str
         except (Exhausted, RecursionError):
             return unknown
     if isinstance(found, Object) and found.kind in ("queue", "memory", "array", "program", "kernel", "instance"):
+        if found.kind == "array":
+            found.state["event_list"].state["items"] = (pending_before(found),)
+            found.model.name = f"self.{name}" if found.model.name in ("array", "result") else found.model.name
         return found
     return found if isinstance(found, Known) and not is_switch(found) else unknown
 
@@ -213,9 +216,9 @@ def add_event(m: Machine, array: AbstractValue, event: AbstractValue) -> None:
             m.heap.write(state, "events", m.list_of((before, event)))
 
 
-def pending_before(array: AbstractValue) -> Unknown:
-    """Return the events that an Array held when the entry point was called, as a part of a wait list."""
-    return Unknown(("spread", Unknown(("attr", token(array), "events"))))
+def pending_before(owner: Object, name: str = "events") -> Unknown:
+    """Return the events that a list of an object held when the entry point was called, as a part of a wait list."""
+    return Unknown(("spread", Unknown(("attr", token(owner), name))))
 
 
 def token(array: AbstractValue) -> AbstractValue:
@@ -223,18 +226,24 @@ def token(array: AbstractValue) -> AbstractValue:
 
     One that the entry point makes itself stands for itself: all that happens to it is seen.
     """
-    if isinstance(array, Object) and array.state.get("before"):
-        return Unknown(("before", id(array.model)))
+    if isinstance(array, Object) and (array.state.get("before") or array.kind == "instance"):
+        return Unknown(("before", id(array.model if array.kind == "array" else array)))
     return array
 
 
-def events_of(m: Machine, arrays: Iterable[AbstractValue]) -> AbstractValue:
-    """Return the joined events of Arrays as a wait list."""
+def events_of(m: Machine, arrays: Iterable[AbstractValue], given: AbstractValue = NONE) -> AbstractValue:
+    """Return the events of Arrays, and those of a wait list `given` besides, as a wait list."""
     elements: list[AbstractValue] = []
     for array in arrays:
-        if isinstance(array, Object) and isinstance(array.state.get("event_list"), Object):
-            elements.extend(array.state["event_list"].items())
-    return m.list_of(elements) if elements else NONE
+        events = array.state.get("event_list") if isinstance(array, Object) else None
+        if isinstance(events, Object):
+            elements.extend(events.items())
+        elif isinstance(array, Unknown):
+            events = (m.unknown_state.get(array) or {}).get("events", Unknown(("attr", array, "events")))
+            elements.append(Unknown(("spread", events)))
+    if not elements:
+        return given
+    return m.list_of(elements if given == NONE else [*elements, Unknown(("spread", given))])
 
 
 def array_operation(
@@ -244,10 +253,13 @@ def array_operation(
     what: str,
     output: Object | None = None,
     tracked: bool = True,
-    waits: bool = True,
+    given: AbstractValue = NONE,
     reads_output: bool = False,
 ) -> Object:
-    """A kernel that PyOpenCL launches for Arrays: waits for the events of its inputs, is added to its output's."""
+    """A kernel that PyOpenCL launches for Arrays: waits for the events of its inputs, is added to its output's.
+
+    `given` is a wait list that it got besides.
+    """
     queue = next(
         (a.state["queue_value"] for a in (*inputs, *([output] if output else [])) if "queue_value" in a.state),
         NONE,
@@ -258,9 +270,8 @@ def array_operation(
         operands.extend(commands.accesses(m, array, "input", True, False))
     operands.extend(commands.accesses(m, result, "output", reads_output, True))
     everything = [*inputs, *([result] if output is not None else [])]
-    event = commands.enqueue(
-        m, span, "kernel", queue, events_of(m, everything) if waits else NONE, operands, what=what, array=True
-    )
+    waits = events_of(m, everything, given)
+    event = commands.enqueue(m, span, "kernel", queue, waits, operands, what=what, array=True)
     if tracked:
         add_event(m, result, event)
     return result

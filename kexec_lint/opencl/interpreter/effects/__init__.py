@@ -86,6 +86,7 @@ EFFECTS: dict[str, Effect] = {
     "array_map": maps.array_map,
     "add_event": arrays.add_event,
     "generated": launches.generated,
+    "declaration": launches.declaration,
     "nothing": making.nothing,
     "self": making.itself,
     "build": making.build,

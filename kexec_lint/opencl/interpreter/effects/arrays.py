@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
 from kexec_lint.opencl.interpreter import (
+    attributes,
     commands,
     expressions,
     host,
@@ -175,9 +176,20 @@ def array_view(
 def array_write(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
-    assert isinstance(receiver, Object)
-    objects.array_operation(m, [], span, "fill", output=receiver)
-    return receiver
+    """`fill`, `setitem`: wait for the Array's events and those given, and leave an event with the Array."""
+    bound = arguments.bind(row.params)
+    queue = bound.get("queue", NONE)
+    if queue == NONE:
+        queue = attributes.get(m, receiver, "queue", span)
+    value = bound.get("value", NONE)
+    arrays = [receiver, *([value] if isinstance(value, Object) and value.kind == "array" else [])]
+    operands = [*commands.accesses(m, receiver, "output", False, True)]
+    for source in arrays[1:]:
+        operands.extend(commands.accesses(m, source, "input", True, False))
+    waits = objects.events_of(m, arrays, bound.get("wait_for", NONE))
+    event = commands.enqueue(m, span, "kernel", queue, waits, operands, what=row.kind, array=True)
+    objects.add_event(m, receiver, event)
+    return receiver if row.kind == "fill" else NONE
 
 
 def add_event(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:

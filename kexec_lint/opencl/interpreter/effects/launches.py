@@ -233,7 +233,15 @@ def generated(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, re
     made.state["arguments_text"] = bound.get("arguments", NONE)
     made.state["operation_text"] = bound.get("operation", NONE)
     made.state["returns"] = row.returns
+    made.state["vectors"] = row.reads == ("every",)
     return made
+
+
+def declaration(
+    m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
+) -> AbstractValue:
+    """`VectorArg`, `ScalarArg`: an argument of a generated kernel."""
+    return m.object("declaration", span, pointer=row.reads == ("every",))
 
 
 def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Span) -> AbstractValue:
@@ -241,7 +249,7 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
 
     An ElementwiseKernel does not add its own event to its outputs (PyOpenCL PR 611).
     """
-    pointers = _pointers(kernel)
+    pointers = _pointers(m, kernel, len(arguments.positional))
     arrays = [
         (number, value)
         for number, value in enumerate(arguments.positional)
@@ -253,23 +261,14 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
         return m.fresh("generated")
     written = _written_arguments(kernel, len(arguments.positional))
     operands: list[g.Access] = []
-    waits: list[AbstractValue] = []
     for number, value in arrays:
         writes = True if written is not None and number in written else (None if written is None else False)
         operands.extend(commands.accesses(m, value, f"argument {number + 1}", True, writes))
-        if isinstance(value, Object):
-            waits.extend(value.state["event_list"].items())
-        else:
-            waits.append(Unknown(("spread", attributes.get(m, value, "events", span))))
     queue = arguments.keywords.get("queue", NONE)
     if queue == NONE:
         queue = attributes.get(m, arrays[0][1], "queue", span)
-    given = arguments.keywords.get("wait_for", NONE)
-    if given != NONE and waits:
-        given = m.list_of([*waits, Unknown(("spread", given))])
-    elif waits:
-        given = m.list_of(waits)
-    event = commands.enqueue(m, span, "kernel", queue, given, operands, what="a generated kernel", array=True)
+    waits = objects.events_of(m, [value for _, value in arrays], arguments.keywords.get("wait_for", NONE))
+    event = commands.enqueue(m, span, "kernel", queue, waits, operands, what="a generated kernel", array=True)
     if kernel.state["returns"] != "array":
         return event if kernel.state["returns"] == "event" else m.fresh("generated")
     result = objects.new_array(m, span, queue, name="result")
@@ -278,12 +277,15 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
     return TupleValue((result, event)) if asked else result
 
 
-def _pointers(kernel: Object) -> frozenset[int]:
+def _pointers(m: Machine, kernel: Object, count: int) -> frozenset[int]:
     """Return which arguments of a generated kernel are Arrays by its declaration."""
-    text = kernel.state["arguments_text"]
-    if not isinstance(text, Known) or not isinstance(text.value, str):
-        return frozenset()
-    return frozenset(number for number, part in enumerate(text.value.split(",")) if "*" in part)
+    if kernel.state["vectors"]:
+        return frozenset(range(count))
+    declared = kernel.state["arguments_text"]
+    if isinstance(declared, Known) and isinstance(declared.value, str):
+        return frozenset(number for number, part in enumerate(declared.value.split(",")) if "*" in part)
+    parts = expressions.sequence(m, declared) or ()
+    return frozenset(n for n, part in enumerate(parts) if isinstance(part, Object) and part.state.get("pointer"))
 
 
 def _written_arguments(kernel: Object, count: int) -> set[int] | None:

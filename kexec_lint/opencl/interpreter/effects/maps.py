@@ -99,8 +99,7 @@ def array_map(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, re
     assert isinstance(receiver, Object)
     queue = bound.get("queue", NONE)
     bound["queue"] = receiver.state.get("queue_value", NONE) if queue == NONE else queue
-    own = objects.events_of(m, [receiver])
-    bound["wait_for"] = own
+    bound["wait_for"] = objects.events_of(m, [receiver], bound.get("wait_for", NONE))
     result = _mapped(m, row, bound, receiver, bound.get("flags", NONE), span)
     assert isinstance(result, TupleValue)
     result.items[0].model.command.array = True  # type: ignore[attr-defined]
