@@ -235,15 +235,29 @@ def events_of(m: Machine, arrays: Iterable[AbstractValue], given: AbstractValue 
     """Return the events of Arrays, and those of a wait list `given` besides, as a wait list."""
     elements: list[AbstractValue] = []
     for array in arrays:
-        events = array.state.get("event_list") if isinstance(array, Object) else None
+        events = _own_events(m, array)
         if isinstance(events, Object):
             elements.extend(events.items())
-        elif isinstance(array, Unknown):
-            events = (m.unknown_state.get(array) or {}).get("events", Unknown(("attr", array, "events")))
+        elif events is not None:
             elements.append(Unknown(("spread", events)))
     if not elements:
         return given
     return m.list_of(elements if given == NONE else [*elements, Unknown(("spread", given))])
+
+
+def _own_events(m: Machine, array: AbstractValue) -> AbstractValue | None:
+    """Return the list of events of an Array, of one of several, or of what is used as one."""
+    match array:
+        case Object():
+            found = array.state.get("event_list")
+            return found if isinstance(found, Object) else None
+        case Unknown():
+            kept: AbstractValue = (m.unknown_state.get(array) or {}).get("events", Unknown(("attr", array, "events")))
+            return kept
+        case Phi(options=choices):
+            lists = [(guard, _own_events(m, option)) for guard, option in choices]
+            return m.merge([(guard, events) for guard, events in lists if events is not None])
+    return None
 
 
 def array_operation(

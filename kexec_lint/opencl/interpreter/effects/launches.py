@@ -23,6 +23,7 @@ from kexec_lint.opencl.interpreter.values import (
     Phi,
     TupleValue,
     Unknown,
+    options,
 )
 
 if TYPE_CHECKING:
@@ -253,8 +254,8 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
     arrays = [
         (number, value)
         for number, value in enumerate(arguments.positional)
-        if (isinstance(value, Object) and value.kind == "array")
-        or (number in pointers and isinstance(value, Unknown) and value.key[0] != "fresh")
+        if value != NONE
+        and all(_is_array(option, number in pointers) for _, option in options(value) if option != NONE)
     ]
     if not arrays:
         calls.opaque(m, arguments.values, span, what="a generated kernel")
@@ -275,6 +276,13 @@ def generated_call(m: Machine, kernel: Object, arguments: Arguments, span: p.Spa
     objects.add_event(m, result, event)
     asked = expressions.truth(m, arguments.keywords.get("return_event", Known(False)))
     return TupleValue((result, event)) if asked else result
+
+
+def _is_array(value: AbstractValue, declared: bool) -> bool:
+    """Return whether an argument is an Array, by construction or because the kernel is `declared` to get one."""
+    if isinstance(value, Unknown):
+        return declared and value.key[0] != "fresh"
+    return isinstance(value, Object) and value.kind == "array"
 
 
 def _pointers(m: Machine, kernel: Object, count: int) -> frozenset[int]:
