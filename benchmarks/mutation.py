@@ -5,7 +5,7 @@
 Every element of a `wait_for=` argument is one edge: a list item, or a term of a sum of lists. For each, the file is
 written again without it and analysed as a library author would (`--assume-out-of-order`). A mutant counts as noticed
 if a finding that the unmutated file does not have stands at the row that lost the edge, or at a command or host access
-that was ordered after what lost it: in the helper that the list was handed to, or further down a chain of events.
+that was in order with what lost it: in the helper that the list was handed to, or further down a chain of events.
 Mutants at rows where the unmutated file has a finding are left out. Of the others `redundancy.py` tries to prove that
 the edge was redundant. Prints the mutants that nobody noticed with the reason, and a row a file.
 """
@@ -144,14 +144,14 @@ def losers(before: Reading, after: Reading) -> set[tuple[str, int]]:
     return found
 
 
-def followers(before: Reading, after: Reading, path: str) -> set[int]:
-    """Return the rows of a file at which a node stands that was ordered after a command that lost an event."""
+def neighbours(before: Reading, after: Reading, path: str) -> set[int]:
+    """Return the rows of a file at which a node stands that was in order with a command that lost an event."""
     rows: set[int] = set()
     for whole, mutated in zip(before.graphs, after.graphs, strict=False):
         for command, twin in zip(whole.commands, mutated.commands, strict=False):
             if len(twin.waits) < len(command.waits):
                 for node in whole.nodes:
-                    if node is command or whole.reaches(command, node):
+                    if node is command or whole.reaches(command, node) or whole.reaches(node, command):
                         rows |= {place.span.row for place in node.site if place.path == path}
     return rows
 
@@ -227,7 +227,7 @@ def main() -> int:
             if after.at(mutant):
                 at_row += 1
                 hits += 1
-            elif found := rows & followers(before, after, path):
+            elif found := rows & neighbours(before, after, path):
                 further += 1
                 hits += 1
                 print(f"  {file}:{mutant.row}: without {mutant.edge}: noticed at line {min(found)}")
@@ -242,7 +242,7 @@ def main() -> int:
         print(f"{file}: {hits} of {tried}", flush=True)
     noticed, real = at_row + further, total - proved.total()
     print(f"noticed {noticed} of {total} removed edges ({100 * noticed / max(total, 1):.0f} %)")
-    print(f"  {at_row} at the row that lost the edge, {further} in what is ordered after it")
+    print(f"  {at_row} at the row that lost the edge, {further} at what was in order with it")
     print(f"  proved redundant: {proved.total()}; of the other {real} noticed: {100 * noticed / max(real, 1):.0f} %")
     for why, count in proved.most_common():
         print(f"  proved redundant, {why}: {count}")

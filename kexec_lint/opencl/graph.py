@@ -450,6 +450,8 @@ class EnqueueGraph:
                     hazard = _hazard(first, access)
                     if hazard is None or exclusive(earlier.guard, node.guard):
                         continue
+                    if isinstance(node, HostPoint) and self.reaches(node, earlier):
+                        continue  # a user event holds the command back until the host is done here
                     if not self.reaches(earlier, node):
                         certain = first.certain and access.certain
                         yield Conflict(earlier, node, first, access, hazard, certain)

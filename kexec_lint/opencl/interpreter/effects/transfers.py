@@ -15,8 +15,10 @@ from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.values import (
     NONE,
     AbstractValue,
+    Known,
     Object,
     Phi,
+    TupleValue,
     Unknown,
 )
 
@@ -88,13 +90,17 @@ def extent(m: Machine, bound: Bound, operand: str) -> dict[str, Any]:
     size = next((bound[name] for name in SIZES if name in bound), None)
     if offset is None and size is None:
         return {}
-    start = 0 if offset is None else commands.byte_count(m, offset)
+    start = 0 if offset is None or _is_origin(offset) else commands.byte_count(m, offset)
     length = None if size is None else commands.byte_count(m, size)
     if start is not None and length is not None:
         return {"range": (start, start + length)}
     if offset is None or start == 0:
         return {}
     return {"partial": True}
+
+
+def _is_origin(offset: AbstractValue) -> bool:
+    return isinstance(offset, TupleValue) and all(item == Known(0) for item in offset.items)
 
 
 def copy(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue) -> AbstractValue:
