@@ -5,9 +5,10 @@
 Every element of a `wait_for=` argument is one edge: a list item, or a term of a sum of lists. For each, the file is
 written again without it and analysed as a library author would (`--assume-out-of-order`). A mutant counts as noticed
 if a finding that the unmutated file does not have stands at the row that lost the edge, or at a command or host access
-that was in order with what lost it: in the helper that the list was handed to, or further down a chain of events.
-Mutants at rows where the unmutated file has a finding are left out. Of the others `redundancy.py` tries to prove that
-the edge was redundant. Prints the mutants that nobody noticed with the reason, and a row a file.
+that was in order with what lost it: in the helper that the list was handed to, or further down a chain of events. A
+third place is where the user event is made that nothing waits for any more. Mutants at rows where the unmutated file
+has a finding are left out. Of the others `redundancy.py` tries to prove that the edge was redundant. Of a rule page
+(`.md`) the good examples are taken. Prints the mutants that nobody noticed with the reason, and a row a file.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ast
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -23,6 +25,7 @@ from pathlib import Path
 
 from redundancy import PROBE, redundant
 
+from kexec_lint import rulebook
 from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import analyse
@@ -30,6 +33,10 @@ from kexec_lint.opencl.report import findings
 from kexec_lint.source import Options, Project, Source
 
 CODES = frozenset({f"OCL10{n}" for n in range(1, 8)} | {"OCL201", "OCL202", "OCL501", "OCL502", "OCL503"})
+"""Rules that say which order is missing."""
+
+CHECKED = frozenset(rule.code for rule in rulebook.load().values() if rule.default and rule.code.startswith("OCL"))
+"""Rules of host code that `check` applies when nothing is selected."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,18 @@ def neighbours(before: Reading, after: Reading, path: str) -> set[int]:
     return rows
 
 
+def origins(before: Reading, after: Reading, path: str) -> set[int]:
+    """Return the rows of a file at which user events are made for which a command waited that lost an event."""
+    return {
+        event.created[-1].span.row
+        for whole, mutated in zip(before.graphs, after.graphs, strict=False)
+        for command, twin in zip(whole.commands, mutated.commands, strict=False)
+        if len(twin.waits) < len(command.waits)
+        for event, _ in command.waits
+        if event.kind == "user" and event.created and event.created[-1].path == path
+    }
+
+
 def explain(before: Reading, after: Reading, mutant: Mutant) -> str:
     """Say why nobody noticed a mutant whose edge is not proved redundant."""
     lost = losers(before, after)
@@ -189,17 +208,31 @@ def mutated(paths: Iterable[Path], sample: int) -> Iterator[tuple[Path, str, lis
     """Yield the files that have mutants, each with its text, the mutants (at most `sample` if that is not 0) and the
     tree that it belongs to.
     """
-    for file in [f for p in paths for f in (sorted(p.rglob("*.py")) if p.is_dir() else [p])]:
+    for file, text in [one for p in paths for one in programs(p)]:
         try:
-            text = file.read_text(encoding="utf-8")
             candidates = list(mutants(text)) if "wait_for" in text else []
-        except (SyntaxError, UnicodeDecodeError):
+        except SyntaxError:
             continue
         if sample and len(candidates) > sample:
             candidates = random.Random(0).sample(candidates, sample)
         if candidates:
             root = str(package_root(file))
             yield file, text, candidates, RecordingProject(Tree(root, [root]))
+
+
+def programs(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the Python files of a path with their texts; of a rule page, its good examples."""
+    for file in sorted(f for f in path.rglob("*") if f.suffix in (".py", ".md")) if path.is_dir() else [path]:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        if file.suffix == ".py":
+            yield file, text
+        elif "## Good" in text:
+            good = re.split(r"^## ", text.partition("## Good")[2], maxsplit=1, flags=re.MULTILINE)[0]
+            for number, example in enumerate(re.findall(r"^```python\b.*\n((?s:.*?))^```$", good, re.MULTILINE), 1):
+                yield file.with_name(f"{file.stem}_good_{number}.py"), example
 
 
 def main() -> int:
@@ -209,8 +242,8 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="at most so many mutants a file")
     parser.add_argument("--as-written", action="store_true", help="do not assume that queues are out-of-order")
     options = parser.parse_args()
-    checked = Options(CODES, assume_out_of_order=not options.as_written)
-    at_row = further = total = loud = 0
+    checked = Options(CHECKED, assume_out_of_order=not options.as_written)
+    at_row = further = at_event = total = loud = 0
     proved: Counter[str] = Counter()
     missed: Counter[str] = Counter()
     for file, text, candidates, project in mutated(options.paths, options.sample):
@@ -231,6 +264,10 @@ def main() -> int:
                 further += 1
                 hits += 1
                 print(f"  {file}:{mutant.row}: without {mutant.edge}: noticed at line {min(found)}")
+            elif found := rows & origins(before, after, path):
+                at_event += 1
+                hits += 1
+                print(f"  {file}:{mutant.row}: without {mutant.edge}: noticed at the event, line {min(found)}")
             elif reason := redundant(path, mutant.probed, after.graphs, project, checked):
                 proved[reason] += 1
                 print(f"  {file}:{mutant.row}: without {mutant.edge}: proved redundant: {reason}")
@@ -240,9 +277,9 @@ def main() -> int:
                 print(f"  {file}:{mutant.row}: without {mutant.edge}: {why}")
         total += tried
         print(f"{file}: {hits} of {tried}", flush=True)
-    noticed, real = at_row + further, total - proved.total()
+    noticed, real = at_row + further + at_event, total - proved.total()
     print(f"noticed {noticed} of {total} removed edges ({100 * noticed / max(total, 1):.0f} %)")
-    print(f"  {at_row} at the row that lost the edge, {further} at what was in order with it")
+    print(f"  {at_row} at the row that lost the edge, {further} at what was in order with it, {at_event} at its event")
     print(f"  proved redundant: {proved.total()}; of the other {real} noticed: {100 * noticed / max(real, 1):.0f} %")
     for why, count in proved.most_common():
         print(f"  proved redundant, {why}: {count}")

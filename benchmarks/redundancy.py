@@ -12,7 +12,7 @@ these holds:
 or if, for every command that lost something by it, each event lost
 
 - **repeated**: is in the command's wait list a second time, as PyOpenCL adds the events of an Array of itself;
-- **order**: precedes the command on every path by the edges that are left. For unseen events: the command comes after
+- **order**: precedes the command on every path in the file without the edge. For unseen events: the command comes after
   another one, or after a wait of the host, that still waits for the same;
 - **memory** (events of commands in sight and user events only): every two nodes that the edge could put in order on
   any path are in order on every path by what is left, or use no memory object together, all of their operands being
@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from kexec_lint.opencl import graph as g
@@ -138,28 +138,15 @@ def _without(before: g.EnqueueGraph, after: g.EnqueueGraph, evaluations: list[Ev
             reasons.add("repeated")
     if any(one not in reached for one in evaluations):
         return None
-    left = _cut(before, gone)
     for index, atoms in gone.items():
         command = before.nodes[index]
         assert isinstance(command, g.Command)
         for atom in atoms:
-            reason = _covered(before, left, command, atom, kept)
+            reason = _covered(before, after, command, atom, kept)
             if reason is None:
                 return None
             reasons.add(reason)
     return reasons
-
-
-def _cut(graph: g.EnqueueGraph, gone: dict[int, list[Atom]]) -> g.EnqueueGraph:
-    """Return a copy of a graph without the edges of the events that its commands have lost."""
-    copy = g.EnqueueGraph(graph.name, [replace(node, before=[]) for node in graph.nodes])
-    for node, twin in zip(graph.nodes, copy.nodes, strict=True):
-        lost = [atom for atom in gone.get(node.index, []) if isinstance(atom, g.Event)]
-        for source, certain, kind in node.before:
-            cut = kind in ("event", "user event") and any(_leads(source, event) for event in lost)
-            if not cut:
-                twin.after(copy.nodes[source.index], certain, kind)
-    return copy
 
 
 def _leads(source: g.Node, event: g.Event) -> bool:
@@ -170,18 +157,18 @@ def _leads(source: g.Node, event: g.Event) -> bool:
 
 
 def _covered(
-    before: g.EnqueueGraph, left: g.EnqueueGraph, command: g.Command, atom: Atom, kept: dict[int, Counter[Atom]]
+    before: g.EnqueueGraph, after: g.EnqueueGraph, command: g.Command, atom: Atom, kept: dict[int, Counter[Atom]]
 ) -> str | None:
     """Return by which criterion the loss of one event by one command changes nothing, None if it may."""
     if isinstance(atom, g.Event) and atom.kind in ("command", "user"):
         sources = [node for node in before.nodes if _leads(node, atom)]
         if sources and before.holds(sources[0]):
-            reasons = {_ordered(before, left, source, command) for source in sources}
+            reasons = {_ordered(before, after, source, command) for source in sources}
             return None if None in reasons else ", ".join(sorted(filter(None, reasons)))
         return None
     for node in before.nodes:
         waits = kept[node.index][atom] if isinstance(node, g.Command) else _waited(node, atom)
-        if waits and node is not command and left.reaches(left.nodes[node.index], left.nodes[command.index], True):
+        if waits and node is not command and after.reaches(after.nodes[node.index], after.nodes[command.index], True):
             return "order"
     return None
 
@@ -190,9 +177,9 @@ def _waited(node: g.Node, atom: Atom) -> bool:
     return isinstance(node, g.HostPoint) and node.kind == "wait" and atom in node.events
 
 
-def _ordered(before: g.EnqueueGraph, left: g.EnqueueGraph, source: g.Node, command: g.Command) -> str | None:
-    twin = left.nodes
-    if left.reaches(twin[source.index], twin[command.index], certainly=True):
+def _ordered(before: g.EnqueueGraph, after: g.EnqueueGraph, source: g.Node, command: g.Command) -> str | None:
+    twin = after.nodes
+    if after.reaches(twin[source.index], twin[command.index], certainly=True):
         return "order"
     if not before.points:
         return None
@@ -201,11 +188,11 @@ def _ordered(before: g.EnqueueGraph, left: g.EnqueueGraph, source: g.Node, comma
     later = [n for n in before.nodes if n is command or before.reaches(command, n)]
     for first in earlier:
         for second in later:
-            if first is second or left.reaches(twin[first.index], twin[second.index], certainly=True):
+            if first is second or after.reaches(twin[first.index], twin[second.index], certainly=True):
                 continue
             if not _apart(first, second):
                 return None
-            if isinstance(first, g.Command) and not left.reaches(twin[first.index], twin[end.index], certainly=True):
+            if isinstance(first, g.Command) and not after.reaches(twin[first.index], twin[end.index], certainly=True):
                 return None
     return "memory"
 

@@ -56,14 +56,14 @@ def _kernel_pair(
         return Confidence.POSSIBLE
     if not any(unknown):
         return Confidence.CERTAIN
+    if first.writes or second.writes:
+        return Confidence.LIKELY
     if all(unknown):
         if _same_kernel(earlier, later):
             return Confidence.LIKELY
         memory = first.memory.root
         return Confidence.LIKELY if memory.known and not memory.initialised else Confidence.POSSIBLE
     sure = second if unknown[0] else first
-    if sure.writes:
-        return Confidence.LIKELY
     if sure.memory.access == "read":
         return None
     if (later.kind in ("read", "migrate") or (later.kind == "map" and second.reads)) and unknown[0]:

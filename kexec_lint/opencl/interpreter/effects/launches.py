@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kexec_lint.opencl import graph as g
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 
 Bound = dict[str, AbstractValue]
+
+_SCALARS = frozenset({"local", "scalar", "python", "none", "sampler"})
+"""Kinds of arguments that are no memory."""
 
 
 def launch_call(m: Machine, kernel: AbstractValue, arguments: Arguments, span: p.Span) -> AbstractValue:
@@ -98,6 +102,10 @@ def launch(
                 atomic=bool(param is not None and param.atomic_only),
             )
         )
+    if parsed is None and counted and len(operands) == 1 and operands[0].writes is None:
+        others = [argument.kind for number, argument in enumerate(described) if number != operands[0].position]
+        if _SCALARS.issuperset(others):
+            operands = [replace(operands[0], writes=True)]  # a kernel that writes nothing has no effect
     launch = g.Launch(
         _sizes(m, size),
         _sizes(m, local),
