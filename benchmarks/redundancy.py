@@ -15,7 +15,7 @@ or if, for every command that lost something by it, each event lost
 - **order**: precedes the command on every path in the file without the edge. For unseen events: the command comes after
   another one, or after a wait of the host, that still waits for the same;
 - **memory** (events of commands in sight and user events only): every two nodes that the edge could put in order on
-  any path are in order on every path by what is left, or use no memory object together, all of their operands being
+  any path are in order on every path by what is left, or use no memory together, all of their operands being
   known; and the host has waited, where the function ends, for every command that lost a successor, so that no caller
   is told too early.
 
@@ -119,6 +119,7 @@ def _without(before: g.EnqueueGraph, after: g.EnqueueGraph, evaluations: list[Ev
     gone: dict[int, list[Atom]] = {}
     kept: dict[int, Counter[Atom]] = {}
     reached: list[Evaluation] = []
+    lost: list[Evaluation] = []
     for node, twin in zip(before.nodes, after.nodes, strict=True):
         if not isinstance(node, g.Command) or not isinstance(twin, g.Command):
             if [kind for _, _, kind in node.before] != [kind for _, _, kind in twin.before]:
@@ -128,16 +129,19 @@ def _without(before: g.EnqueueGraph, after: g.EnqueueGraph, evaluations: list[Ev
         fewer = held.total() - len(twin.waits)
         matching = [one for one in evaluations if (one.held & held).total() == (fewer or one.held.total())]
         reached += matching
+        lost += matching if fewer else []
         kept[node.index] = held
         if fewer and not matching:
             return None
         for one in matching if fewer else ():
             kept[node.index] = kept[node.index] & (held - one.held)
         gone[node.index] = [atom for atom in held if not kept[node.index][atom]]
-        if matching and not gone[node.index]:
+        if fewer and not gone[node.index]:
             reasons.add("repeated")
     if any(one not in reached for one in evaluations):
         return None
+    if any(one not in lost for one in evaluations):
+        reasons.add("repeated")
     for index, atoms in gone.items():
         command = before.nodes[index]
         assert isinstance(command, g.Command)
@@ -204,11 +208,16 @@ def _apart(first: g.Node, second: g.Node) -> bool:
             return False
         if isinstance(node, g.Command) and not _operands_known(node):
             return False
-    roots = [[access.memory.root for access in node.accesses] for node in (first, second)]
-    if not all(root.known for root in (*roots[0], *roots[1])) and all(roots):
-        return False
-    hosts = [{id(r) for r in one} | {id(r.host_pointer.root) for r in one if r.host_pointer} for one in roots]
-    return hosts[0].isdisjoint(hosts[1])
+    return all(_distinct(one.memory.root, other.memory.root) for one in first.accesses for other in second.accesses)
+
+
+def _distinct(one: g.Memory, other: g.Memory) -> bool:
+    """Return whether two memory objects are surely not the same, nor made over the same host memory."""
+    for a, b in ((one, other), (other, one)):
+        if a.kind == "host" and b.kind in ("buffer", "image", "array") and b.known and b.host_pointer is None:
+            return True
+    hosts = [{id(r), id(r.host_pointer.root if r.host_pointer is not None else r)} for r in (one, other)]
+    return one.known and other.known and hosts[0].isdisjoint(hosts[1])
 
 
 def _operands_known(command: g.Command) -> bool:

@@ -28,6 +28,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 import pyopencl.tools as cl_tools
 from pyopencl.elementwise import ElementwiseKernel
+from pyopencl.reduction import ReductionKernel
+from pyopencl.tools import ScalarArg, VectorArg
 
 OOO = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 PROFILING = cl.command_queue_properties.PROFILING_ENABLE

@@ -65,6 +65,67 @@ def bad_events_of_another_array(ctx, host):
     queue.finish()
 
 
+def bad_zeros_like(ctx, host):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    b = cl_array.zeros_like(cl_array.to_device(queue, host))
+    done = program.twice(queue, b.shape, None, b.data)  # expect: OCL501
+    done.wait()
+
+
+def bad_like_what_the_caller_gave(ctx, a):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    b = cl_array.zeros_like(a)
+    done = program.copy(queue, a.shape, None, a.data, b.data, wait_for=b.events)  # expect: OCL501
+    done.wait()
+
+
+def good_all_that_the_caller_gave(ctx, a, after):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    b = cl_array.zeros_like(a)
+    done = program.copy(queue, a.shape, None, a.data, b.data, wait_for=[*b.events, *a.events, *after])
+    done.wait()
+
+
+def good_fill_waits_for_what_it_is_given(ctx, host):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    b = cl_array.empty(queue, host.shape, np.float32)
+    up = cl.enqueue_copy(queue, b.data, host, is_blocking=False)
+    b.fill(0, wait_for=[up])
+    return b.get()
+
+
+class GoodLate:
+    def __init__(self, ctx):
+        self.queue = cl.CommandQueue(ctx, properties=OOO)
+        self.program = cl.Program(ctx, SRC).build()
+        self.work = None
+
+    def run(self, a):
+        if self.work is None:
+            self.work = cl_array.zeros_like(a)
+        self.work.add_event(
+            self.program.copy(self.queue, a.shape, None, a.data, self.work.data, wait_for=self.work.events + a.events)
+        )
+
+
+class BadLate:
+    def __init__(self, ctx):
+        self.queue = cl.CommandQueue(ctx, properties=OOO)
+        self.program = cl.Program(ctx, SRC).build()
+        self.work = None
+
+    def run(self, a):
+        if self.work is None:
+            self.work = cl_array.zeros_like(a)
+        self.work.add_event(
+            self.program.copy(self.queue, a.shape, None, a.data, self.work.data, wait_for=a.events)  # expect: OCL501
+        )
+
+
 def good_events_passed(ctx, host):
     queue = cl.CommandQueue(ctx, properties=OOO)
     program = cl.Program(ctx, SRC).build()
@@ -219,6 +280,36 @@ def good_only_read(ctx, host):
     out = cl.Buffer(ctx, RW, host.nbytes)
     program.copy(queue, a.shape, None, a.data, out)
     return a.get()
+
+
+def bad_elementwise_of_the_caller(ctx, a):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    half = ElementwiseKernel(ctx, "float *x, float by", "x[i] = by * x[i]")
+    half(a, 0.5, queue=queue, wait_for=a.events)
+    program.twice(queue, a.shape, None, a.data, wait_for=a.events)  # expect: OCL101
+    queue.finish()
+
+
+def good_elementwise_of_the_caller(ctx, a):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    program = cl.Program(ctx, SRC).build()
+    half = ElementwiseKernel(ctx, [VectorArg(np.float32, "x"), ScalarArg(np.float32, "by")], "x[i] = by * x[i]")
+    halved = half(a, 0.5, queue=queue, wait_for=a.events)
+    a.add_event(program.twice(queue, a.shape, None, a.data, wait_for=[*a.events, halved]))
+    queue.finish()
+
+
+def good_reduced(ctx, host):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    twice = ElementwiseKernel(ctx, "float *x", "x[i] = 2 * x[i]")
+    total = ReductionKernel(ctx, np.float32, neutral="0", reduce_expr="a+b", arguments="float *x")
+    a = cl_array.to_device(queue, host)
+    doubled = twice(a)
+    result, summed = total(a, wait_for=[doubled], return_event=True)
+    summed.wait()
+    twice(a).wait()
+    return result.get()
 
 
 def good_elementwise_in_order(ctx, host):
