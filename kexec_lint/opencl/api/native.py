@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from kexec_lint.opencl.api import boost_compute, c, hpp
 
@@ -65,6 +66,7 @@ SCALARS = re.compile(
 """Names of number types, vectors of OpenCL included."""
 
 
+@lru_cache(maxsize=4096)
 def kind_of(type_: str) -> str | None:
     """Return what a type without its `*`, `&`, `[]` is for: "event", "queue", "memory", "kernel", "scalar"…"""
     plain = type_.removeprefix("static ").rstrip("*&[] ")
@@ -74,6 +76,7 @@ def kind_of(type_: str) -> str | None:
     return "scalar" if SCALARS.match(plain) else None
 
 
+@lru_cache(maxsize=4096)
 def element_of(type_: str) -> str | None:
     """Return the element type of a vector or array type, None for others."""
     plain = type_.removeprefix("static ").rstrip("&")

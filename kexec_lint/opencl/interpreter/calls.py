@@ -10,7 +10,7 @@ from typing import Any
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.interpreter import commands, effects, event_lists, expressions, library, objects
-from kexec_lint.opencl.interpreter.machine import DEPTH, Flow, Machine
+from kexec_lint.opencl.interpreter.machine import DEPTH, EARLY, Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
     NONE,
@@ -183,7 +183,13 @@ def enter(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Spa
         opaque(m, arguments.values, span, everything=True)
         return m.fresh("context manager")
     frame = open_frame(m, function, arguments, span)
-    result = run_frame(m, frame, node, span)
+    began = m.steps
+    try:
+        result = run_frame(m, frame, node, span)
+    except Exhausted:
+        if began <= m.most_steps // EARLY and m.steps > m.most_steps and m.stack and not m.scratch:
+            m.followed.add(id(node))  # a run of its own would hardly come further
+        raise
     if m.stack and not m.scratch and _general(node, function, arguments):
         m.entered.add(id(node))
     if m.stack and not m.scratch:

@@ -18,16 +18,16 @@ def make(m: Machine, span: p.Span, what: str, initialised: bool = True, dimensio
 
 def memory(m: Machine, value: AbstractValue) -> g.Memory | None:
     """Return the host memory behind a value, None if it is not known to be any."""
-    match value:
-        case Object(kind="host"):
+    if isinstance(value, Object):
+        if value.kind == "host":
             model: g.Memory = value.model
             return model
-        case Object(kind="map"):
+        if value.kind == "map":
             mapped: g.Memory = value.model.host
             return mapped
-        case Unknown():
-            known = m.unknown_memory.get(value)
-            return known if known is not None and known.kind == "host" else None
+    elif value.__class__ is Unknown and m.unknown_memory:
+        known = m.unknown_memory.get(value)
+        return known if known is not None and known.kind == "host" else None
     return None
 
 

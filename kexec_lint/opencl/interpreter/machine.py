@@ -33,6 +33,8 @@ NATIVE_SLACK = 4
 """Functions of C and C++ are longer: they set up every handle by hand."""
 NATIVE_STEPS = 2
 """So many times the evaluated nodes of an entry point in Python."""
+EARLY = 20
+"""A function that was entered in this part of the budget and used up the rest is not worth a run of its own."""
 DEPTH = 12
 """Nested activations of functions."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
@@ -95,18 +97,23 @@ def _sizeof(m: Machine, node: p.Call) -> AbstractValue:
 
 def arguments_of(m: Machine, node: p.Call, callee: AbstractValue | None = None) -> calls.Arguments:
     """Evaluate arguments; what a function of the tree takes by reference is given by its address."""
-    references: set[int] = set()
+    references: set[int] | None = None
     if isinstance(callee, FunctionValue):
         shift = 1 if callee.bound is not None else 0
-        for number, param in enumerate(callee.node.params[shift:]):
-            if param.type is not None and param.type.endswith("&") and not param.type.endswith("&&"):
-                references.add(number)
+        references = {
+            number
+            for number, param in enumerate(callee.node.params[shift:])
+            if param.type is not None and param.type.endswith("&") and not param.type.endswith("&&")
+        }
+    if not references:
+        given = [expressions.evaluate(m, arg.value) for arg in node.args]
+        return calls.Arguments(given, {}, [arg.value.span for arg in node.args])
     made = calls.Arguments()
     for number, arg in enumerate(node.args):
         if number in references and isinstance(arg.value, p.Name | p.Attr | p.Item):
             value = by_reference(m, arg.value)
         else:
-            value = pointers_value(m, arg.value)
+            value = expressions.evaluate(m, arg.value)
         made.positional.append(value)
         made.spans.append(arg.value.span)
     return made
@@ -121,11 +128,6 @@ def by_reference(m: Machine, node: p.Value) -> AbstractValue:
     if isinstance(at, pointers.Address):
         return pointers.Reference(at.state, at.key, at.base, at.index, at.type)
     return value
-
-
-def pointers_value(m: Machine, node: p.Value) -> AbstractValue:
-    """Evaluate an argument."""
-    return expressions.evaluate(m, node)
 
 
 def address(m: Machine, node: p.Value) -> AbstractValue:
@@ -253,6 +255,7 @@ def _known(name: str) -> bool:
     return name.startswith(("std::", "cl::", "boost::")) or host_calls.knows(last)
 
 
+@lru_cache(maxsize=4096)
 def _wrapped(name: str, count: int) -> tuple[CallModel, int] | None:
     """Return the row of a call that a wrapper is named for, and how many arguments it takes before the row's own."""
     match = c_api.WRAPPED.match(name)
@@ -345,7 +348,7 @@ def _havoc(m: Machine, arguments: calls.Arguments, span: p.Span) -> None:
 
 def unknown(m: Machine, name: str, arguments: calls.Arguments, span: p.Span) -> AbstractValue:
     """A function that cannot be seen: it may wait for what it can reach, and write through what it is given."""
-    if name and _SYNC.search(name):
+    if name and _synchronises(name):
         commands.everything_may_wait(m, span, name)
     escaping = [_resolved(m, value) for value in arguments.positional]
     if _reaches_a_queue(m, escaping):
@@ -360,6 +363,11 @@ def unknown(m: Machine, name: str, arguments: calls.Arguments, span: p.Span) -> 
         elif isinstance(value, Object) and value.kind == "event":
             value.state["given back"] = True
     return m.fresh("result", name)
+
+
+@lru_cache(maxsize=4096)
+def _synchronises(name: str) -> bool:
+    return _SYNC.search(name) is not None
 
 
 def _resolved(m: Machine, value: AbstractValue) -> AbstractValue:
@@ -386,22 +394,25 @@ def _reaches_a_queue(m: Machine, values: list[AbstractValue]) -> bool:
             root = root.key[1]
         if root in owners or (isinstance(root, Unknown) and root.key[0] in ("name", "object", "fresh")):
             return True
-    if isinstance(receiver, Object) and any(_holds_queue(value) for value in receiver.state.values()):
+    if isinstance(receiver, Object) and _hold_queue(receiver.state.values()):
         return True
-    if any(_holds_queue(value) for value in m.frame.scope.frame.variables.values()):
-        return True
-    return any(_holds_queue(value) for value in values)
+    return _hold_queue(m.frame.scope.frame.variables.values()) or _hold_queue(values)
 
 
-def _holds_queue(value: object, depth: int = 2) -> bool:
-    if isinstance(value, Object):
-        if value.kind == "queue":
-            return True
-        if depth and value.kind in ("instance", "list", "dict"):
-            inner = [*value.state.values(), *value.items()]
-            return any(_holds_queue(one, depth - 1) for one in inner)
-    if isinstance(value, Phi):
-        return any(_holds_queue(option, depth) for _, option in value.options)
+def _hold_queue(values: Iterable[object], depth: int = 2) -> bool:
+    """Return whether a queue is among values, or inside them."""
+    for value in values:
+        if value.__class__ is Object:
+            assert isinstance(value, Object)
+            if value.kind == "queue":
+                return True
+            inner = depth and value.kind in ("instance", "list", "dict")
+            if inner and (_hold_queue(value.state.values(), depth - 1) or _hold_queue(value.items(), depth - 1)):
+                return True
+        elif value.__class__ is Phi:
+            assert isinstance(value, Phi)
+            if _hold_queue([option for _, option in value.options], depth):
+                return True
     return False
 
 

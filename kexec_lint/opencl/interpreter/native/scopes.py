@@ -19,6 +19,7 @@ from kexec_lint.opencl.interpreter.values import (
     FunctionValue,
     Known,
     Object,
+    Phi,
     Unknown,
 )
 
@@ -30,7 +31,7 @@ POINTERS = ("std::unique_ptr<", "std::shared_ptr<", "unique_ptr<", "shared_ptr<"
 
 def state_of(m: Machine, name: str) -> dict[Any, Any] | None:
     """Return the state that holds a variable of that name, from the innermost scope outwards."""
-    frame: Frame | None = m.frame
+    frame: Frame | None = m.frames[-1]
     while frame is not None:
         if name in frame.variables:
             return frame.variables
@@ -39,22 +40,25 @@ def state_of(m: Machine, name: str) -> dict[Any, Any] | None:
             if name in receiver.state or member_type(receiver, name) is not None:
                 return receiver.state
         frame = frame.parent
-    outer = m.frame.scope.frame.variables
+    outer = m.frames[-1].scope.frame.variables
     return outer if name in outer else None
 
 
 def find(m: Machine, name: str, span: p.Span) -> AbstractValue | None:
     """Return the value of a variable, member or function by its name, None if nothing has it."""
-    frame: Frame | None = m.frame
+    frame: Frame | None = m.frames[-1]
     while frame is not None:
-        if name in frame.variables:
-            value = frame.variables[name]
-            return pointers.load(m, value, span) if isinstance(value, pointers.Reference) else pointers.written(value)
+        value = frame.variables.get(name)
+        if value is not None:
+            kind = value.__class__
+            if kind is Phi:
+                return pointers.written(value)
+            return pointers.load(m, value, span) if kind is pointers.Reference else value  # type: ignore[arg-type]
         receiver = frame.receiver
         if isinstance(receiver, Object) and receiver.kind == "instance" and _has(receiver, name):
             return pointers.member(m, receiver, name, span)
         frame = frame.parent
-    scope = m.frame.scope
+    scope = m.frames[-1].scope
     found = scope.lookup(name, m)
     if found is None and "::" in name:
         found = scope.lookup(name.rpartition("::")[2], m)
@@ -87,7 +91,7 @@ def assign_name(m: Machine, name: str, value: AbstractValue, span: p.Span) -> No
     """Carry out `name = value`."""
     state = state_of(m, name)
     if state is None:
-        state = m.frame.scope.frame.variables
+        state = m.frames[-1].scope.frame.variables
     old = state.get(name)
     if isinstance(old, pointers.Reference):
         pointers.store(m, old, value, span)
@@ -113,6 +117,8 @@ def _new_host(m: Machine, old: Object, value: AbstractValue) -> bool:
 
 
 def _call_it(value: AbstractValue, name: str) -> None:
+    if value.__class__ is not Object:
+        return
     from kexec_lint.opencl.interpreter.statements import name_value
 
     name_value(value, name)
