@@ -11,7 +11,7 @@ from kexec_lint.source import FileResult, Options, Project, Source
 NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
 SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 ALONE = True
-MENTIONS = {".py": frozenset({b"ueue", b"pyopencl", b"wait_for=", b"get_g", b"get_local_id"})}
+MENTIONS = dict.fromkeys((".py", ".pyi"), frozenset({b"ueue", b"pyopencl", b"wait_for=", b"get_g", b"get_local_id"}))
 """What the needles of Python have in common: fewer words to look for in files that hold none."""
 
 

@@ -244,17 +244,16 @@ TRIGGERS = frozenset(
 """Names whose mention makes a statement or function worth lowering."""
 
 
-_ENQUEUE = "enqueue_"
 KERNEL_NEEDLES = frozenset({b"get_global_id", b"get_local_id", b"get_group_id"})
 """What every kernel holds that a rule can speak of: without work-items there is no order to get wrong."""
 
 NEEDLES = (
     KERNEL_NEEDLES
-    | frozenset({b"pyopencl", b"wait_for=", _ENQUEUE.encode()})
+    | frozenset({b"pyopencl", b"wait_for="})
     | frozenset(
         name.rpartition(".")[2].encode()
         for name, model in FUNCTIONS.items()
-        if model.does in ("command", "copy", "launch", "map", "queue") and not name.startswith(_ENQUEUE)
+        if model.does in ("command", "copy", "launch", "map", "queue")
     )
 )
-"""Byte strings of which a file that concerns OpenCL holds at least one; every command's name starts alike."""
+"""Byte strings of which a file that concerns OpenCL holds at least one."""
