@@ -18,6 +18,7 @@ from kexec_lint.opencl.interpreter.values import (
     Imported,
     Known,
     ModuleValue,
+    Phi,
     Unknown,
 )
 from kexec_lint.source import NativeProject, Project, Source
@@ -295,13 +296,18 @@ class Loader:
         """Return a variable; an imported one is looked for now and stays found."""
         value = variables[name]
         if isinstance(value, Imported):
-            if value.member is None:
-                found = self.module(value.module, value.level, value.importer)
-            else:
-                found = self.member(value.module, value.level, value.importer, value.member, machine)
-            variables[name] = found
-            return found
+            value = variables[name] = self._found(value, machine)
+        elif isinstance(value, Phi) and any(isinstance(option, Imported) for _, option in value.options):
+            # One module imported on several paths is one module.
+            value = variables[name] = machine.merge(
+                [(guard, self._found(o, machine) if isinstance(o, Imported) else o) for guard, o in value.options]
+            )
         return value
+
+    def _found(self, value: Imported, machine: Machine) -> AbstractValue:
+        if value.member is None:
+            return self.module(value.module, value.level, value.importer)
+        return self.member(value.module, value.level, value.importer, value.member, machine)
 
     def member(self, name: str, level: int, importer: str, member: str, machine: Machine) -> AbstractValue:
         """Return what `from name import member` binds."""
@@ -312,6 +318,8 @@ class Loader:
                 if found is not None and not _is_builtin(found):
                     return found
             inner = self.module(f"{name}.{member}" if name else member, level, importer)
+            if member == "pyopencl" and not isinstance(inner, ModuleValue):
+                return External(member)  # handed on by the `__getattr__` of the module
             return inner if isinstance(inner, ModuleValue) else Unknown(("import", origin.scope.path, member))
         assert isinstance(origin, External)
         if not name:
