@@ -13,7 +13,7 @@ from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import user_models
 from kexec_lint.opencl.frontend import SyntaxProblem
-from kexec_lint.opencl.interpreter import afterwards, calls, objects, statements
+from kexec_lint.opencl.interpreter import afterwards, calls, commands, objects, statements
 from kexec_lint.opencl.interpreter.machine import Exhausted, Machine
 from kexec_lint.opencl.interpreter.modules import Loader, ModuleScope
 from kexec_lint.opencl.interpreter.values import (
@@ -270,6 +270,20 @@ def _is_filled(instance: Object, name: object, made: Object) -> bool:
     return instance.cls is not None and any(added.search(cls.scope.text) for cls in objects.lineage(instance.cls))
 
 
+def _call_returned(m: Machine, frame: Frame, function: FunctionValue) -> None:
+    """Call the function that an entry point returns, as its caller may do later, with unknown arguments."""
+    node = function.node
+    if function.closure is not frame or not isinstance(node, p.Function) or id(node) in m.entered:
+        return
+    m.frames.append(frame)
+    m.exits.append([])
+    commands.everything_may_wait(m, node.span, "the caller")
+    given = [Unknown(("param", frame.number, param.name)) for param in node.params if not param.star]
+    calls.enter(m, function, calls.Arguments([*given], {}, [node.span] * len(given)), node.span)
+    m.exits.pop()
+    m.frames.pop()
+
+
 def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> g.EnqueueGraph | None:
     """Return the graph of one function with unknown arguments; what it changes is taken back afterwards."""
     node = function.node
@@ -297,6 +311,9 @@ def _run_function(m: Machine, function: FunctionValue, analysis: Analysis) -> g.
     m.frames.pop()
     try:
         result = calls.run_frame(m, frame, node, node.span)
+        for returned in result.items if isinstance(result, TupleValue) else (result,):
+            if isinstance(returned, FunctionValue):
+                _call_returned(m, frame, returned)
         afterwards.conclude(m, frame, result)
     except (Exhausted, RecursionError):
         m.graph.truncated = True
