@@ -19,7 +19,10 @@ def forgotten_array(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     commands waits, and of a parameter when the same wait list holds the events of the kernel's other Arrays. Silent
     once something has waited for the Array.
     """
-    waited_for = frozenset[object]().union(*(command.waits_for_arrays for command in graph.commands))
+    waited_for = frozenset[object]().union(
+        # PyOpenCL's own downloads wait for whatever there is
+        *(c.waits_for_arrays for c in graph.commands if not (c.array and c.kind in ("read", "map")))
+    )
     for command in graph.commands:
         if command.array:
             continue
