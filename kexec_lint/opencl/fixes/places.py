@@ -64,11 +64,16 @@ def list_passed_on(case: Case) -> Iterator[Candidate]:
     if not isinstance(built, cst.Assign) or not isinstance(built.targets[0].target, cst.Name):
         return
     name = built.targets[0].target.value
+    outer = next((at for at in case.tree.above(built) if isinstance(at, (cst.If, cst.FunctionDef))), None)
+    if isinstance(outer, cst.If) and "callers" in case.evidence.message:
+        first: cst.CSTNode = outer  # the default of a parameter: a list on both paths
+    else:
+        first = built
     following = (c for c in case.graph.commands if c.site[: len(at) - 1] == at[:-1] and len(c.site) >= len(at))
     for command in following:
         here = command.site[len(at) - 1]
         call = case.tree.call_at(here.span) if here.path == case.path and here.frame == at[-1].frame else None
-        if call is None or here.span < at[-1].span or not case.tree.precedes(built, call):
+        if call is None or here.span < at[-1].span or not case.tree.precedes(first, call):
             continue
         changes = calls.wait_for(
             case.tree, call, [f"*{name}"], len(command.site) == len(at) and command.kind == "kernel"

@@ -290,6 +290,8 @@ def run_frame(m: Machine, frame: Frame, node: p.Function | p.Lambda, span: p.Spa
             scopes.leave(m, frame, [name for name in frame.types if name not in given], result, _end(node))
             return result
         event_lists.examine(m, frame, node)
+        if isinstance(node, p.Function):
+            event_lists.examine_parameters(m, frame, node)
         release_locals(m, frame, result, span)
         return result
     finally:

@@ -1,14 +1,25 @@
-"""OCL307: lists of events that a function builds and never reads again."""
+"""OCL307: lists of events that a function builds, or takes, and never reads again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
+from kexec_lint.opencl import graph as g
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.interpreter import attributes
 from kexec_lint.opencl.interpreter.machine import Machine
-from kexec_lint.opencl.interpreter.values import ABSENT, NONE, AbstractValue, Frame, Object, Phi, Unknown, options
+from kexec_lint.opencl.interpreter.values import (
+    ABSENT,
+    NONE,
+    AbstractValue,
+    Frame,
+    Known,
+    Object,
+    Phi,
+    Unknown,
+    options,
+)
 
 
 def note_read(value: AbstractValue, times: int = 1) -> None:
@@ -46,6 +57,64 @@ def examine(m: Machine, frame: Frame, node: p.Function | p.Lambda) -> None:
             f"The list of events `{name}` is built here and never used: no command and no wait gets it",
             f"pass it on (wait_for={name}), or leave it out",
         )
+
+
+WAIT_LISTS = frozenset({"wait_for", "wait_list"})
+"""What a parameter is called that takes the events to wait for."""
+
+
+def examine_parameters(m: Machine, frame: Frame, node: p.Function) -> None:
+    """Remark on a wait list that a function takes, gives a default to, and uses for none of its commands."""
+    for param in node.params:
+        if param.name not in WAIT_LISTS or m.scratch:
+            continue
+        key = ("wait list", id(node), param.name)
+        if key not in m.memo:
+            m.memo[key] = Known(_only_defaulted(node, param.name))
+        default = m.memo[key]
+        if not isinstance(default, Known) or default.value is None:
+            continue
+        here = [c for c in m.commands if any(place.frame == frame.number for place in c.site)]
+        loose = [c.site for c in here if c.queue is not None and c.queue.order is g.Order.OUT_OF_ORDER]
+        if not loose or any(r.code == "OCL307" and r.site[-1].frame == frame.number for r in m.graph.remarks):
+            continue
+        m.remark(
+            "OCL307",
+            default.value,
+            f"`{param.name}` gets a list here and is never used: no command waits for the events that callers pass",
+            f"pass it on (wait_for={param.name}), or drop the parameter",
+            related=tuple(("this is enqueued without it", site) for site in loose[:3]),
+            confidence="likely",
+        )
+
+
+def _only_defaulted(node: p.Function, name: str) -> p.Span | None:
+    """Return where a function gives a parameter another value, if it is read for nothing else."""
+    at: p.Span | None = None
+    idle = 0
+    from kexec_lint.opencl.interpreter.objects import statements_in
+
+    for statement in statements_in(node.body):
+        match statement:
+            case p.Assign(targets=(p.Name(id=target),), value=p.Value() as value) if target == name:
+                at = statement.span
+                idle += 1 + _mentions(value, name)
+            case p.If(test=test) if _asks_for_none(test):
+                idle += _mentions(test, name)
+    return at if at is not None and _mentions(node.body, name) == idle else None
+
+
+def _asks_for_none(test: p.Value) -> bool:
+    match test:
+        case p.Operation(op="is" | "is not" | "==" | "!=", operands=(p.Name(), p.Const(value=None))):
+            return True
+        case p.Name() | p.Operation(op="not", operands=(p.Name(),)):
+            return True
+    return False
+
+
+def _mentions(node: object, name: str) -> int:
+    return sum(isinstance(inner, p.Name) and inner.id == name for inner in _inside(node))
 
 
 def _is_event(value: AbstractValue) -> bool:

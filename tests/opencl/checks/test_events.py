@@ -517,6 +517,40 @@ class Bad:
         return knl(queue, x.shape, None, x.data, y.data)
 
 
+def bad_parameter(ctx, knl, a, n, wait_for=None):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    if wait_for is None:
+        wait_for = []  # expect: OCL307
+    knl(queue, (n,), None, a).wait()
+
+
+def good_parameter_of_an_in_order_queue(ctx, knl, a, n, wait_for=None):
+    queue = cl.CommandQueue(ctx)
+    if wait_for is None:
+        wait_for = []
+    knl(queue, (n,), None, a).wait()
+
+
+def good_parameter_passed_on(ctx, knl, a, n, wait_for=None):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    if wait_for is None:
+        wait_for = []
+    knl(queue, (n,), None, a, wait_for=[*wait_for]).wait()
+
+
+def good_parameter_waited_for(ctx, knl, a, n, wait_for=None):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    wait_for = list(wait_for or [])
+    for event in wait_for:
+        event.wait()
+    knl(queue, (n,), None, a).wait()
+
+
+def good_parameter_without_a_default(ctx, knl, a, n, wait_for=None):
+    queue = cl.CommandQueue(ctx, properties=OOO)
+    knl(queue, (n,), None, a).wait()
+
+
 def bad_in_one_helper(queue, knl, a, b, n):
     event = launch(queue, knl, a, b, n)
     event.wait()
