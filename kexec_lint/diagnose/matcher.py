@@ -30,6 +30,8 @@ WINDOW = 160
 LONG = 1000
 BUDGET = 100_000
 """Characters of pieces longer than `LONG` that one pattern is run over: logs have few such lines, attacks many."""
+_EXECUTORCH = re.compile(r"\b[EF] \S{0,40} ?\[?executorch:[\w.\-]{1,100}:\d")
+"""The head of an error line of ExecuTorch's log: its kernels say of a dtype what ATen's say."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,10 @@ def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:
     text = _Text(lines)
     best: dict[int, Hit] = {}
 
-    def weight(hit: Hit) -> tuple[bool, bool, int]:
-        return hit.entry.last, hit.by_number, knowledge.rank[hit.entry.id]
+    def weight(hit: Hit) -> tuple[bool, bool, bool, int]:
+        aten = knowledge.layer[hit.entry.layer].executor == "aten"
+        foreign = aten and _EXECUTORCH.search(lines[hit.index].text) is not None
+        return foreign, hit.entry.last, hit.by_number, knowledge.rank[hit.entry.id]
 
     def offer(hits: Iterator[Hit]) -> None:
         for count, hit in enumerate(hits, 1):

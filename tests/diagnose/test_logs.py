@@ -378,3 +378,14 @@ def test_a_warning_or_another_framework_is_no_subject(knowledge: Knowledge) -> N
     for text in (f"UserWarning: {failing}", f"skipping: {failing}", f"[W op.cpp:3] {failing}", f"onnx: {failing}"):
         found = diagnose.diagnose(text, knowledge)
         assert not found or found[0].layer == "unknown", text
+
+
+def test_what_executorch_logs_is_not_atens(knowledge: Knowledge) -> None:
+    said = "Unsupported dtype in clone_tensor_ptr"
+    heads = {
+        "RuntimeError: ": "pytorch-kernel-dtype",
+        "E 00:00:01.123456 executorch:tensor_ptr.cpp:83] ": "executorch-runtime",
+        "E 00:00:01.123456 executorch:op_topk.mm:83] ": "executorch-delegate",
+    }
+    for head, layer in heads.items():
+        assert diagnose.diagnose(head + said, knowledge)[0].layer == layer, head
