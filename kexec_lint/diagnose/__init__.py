@@ -16,7 +16,7 @@ def diagnose(
 
     `ending` is how the process ended and `command` its command line, where both are known.
     """
-    from kexec_lint.diagnose import chain, clean, matcher, place, steps, unknown, worded
+    from kexec_lint.diagnose import chain, clean, matcher, place, resemble, steps, unknown, worded
 
     lines = clean.clean(text)
     hits = matcher.find(knowledge, lines)
@@ -26,11 +26,15 @@ def diagnose(
         matched = {lines[hit.index].number for hit in hits}
         failed = [line for line in unknown.failures(lines) if line.number not in matched]
         if failed or (ending is not None and ending.bad):
-            judged = (place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)) if failed else None
+            judged = None
+            if failed:
+                judged = place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)
+                judged = judged or resemble.resembling(knowledge, lines, failed)
             first = judged or unknown.unknown(knowledge, lines, failed, ending)
             found = [first, *(_demoted(d) for d in found)]
-        elif not found and (judged := worded.worded(knowledge, lines, unknown.said(lines))) is not None:
-            found = [judged]
+        elif not found and (said := unknown.said(lines)):
+            judged = worded.worded(knowledge, lines, said) or resemble.resembling(knowledge, lines, said)
+            found = [judged] if judged is not None else []
     elif all(knowledge.by_id[d.id].general for d in told):
         judged = place.placed(knowledge, lines)  # the shape of a message tells less than the code that raised it
         if judged is not None:

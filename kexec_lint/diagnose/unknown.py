@@ -76,7 +76,7 @@ def last_of_traceback(line: Line) -> bool:
 def unknown(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line], ending: Ending | None) -> Diagnosis:
     """Return the diagnosis of a failure that nothing known explains."""
     telling = [line for line in failed if last_of_traceback(line)] or list(failed)
-    near = _nearest(knowledge, lines, failed)
+    near = nearest(knowledge, lines, failed)
     layer = knowledge.layer.get(near or "")
     cause = "No known message." if failed else ""
     if ending is not None and ending.bad:
@@ -100,7 +100,7 @@ def unknown(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line],
     )
 
 
-def _nearest(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> str | None:
+def nearest(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> str | None:
     """Return the layer whose words stand most often in and around the failing lines; None without enough votes."""
     votes: Counter[str] = Counter()
     said = "\n".join(line.text for line in failed[-50:]).lower()

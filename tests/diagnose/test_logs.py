@@ -137,7 +137,7 @@ def test_root_causes_and_consequences(knowledge: Knowledge, text: str, expected:
 
 
 def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(knowledge: Knowledge) -> None:
-    text = "start\nRuntimeError: torch.compile: the gradients' guard could not be evaluated during export tracing\n"
+    text = "start\nRuntimeError: torch: the guard of the gate could not be evaluated while the pump was tracing\n"
     (found,) = diagnose.diagnose(text, knowledge, command="python app.py")
     assert (found.id, found.layer, found.executor, found.root) == ("unknown", "unknown", "aten", True)
     assert "pytorch-fake" in found.cause
