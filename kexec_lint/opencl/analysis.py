@@ -91,6 +91,8 @@ _Arguments = tuple[Source, tuple[Source, ...], Flags | None]
 _LOWERED: OrderedDict[str, tuple[_Arguments, p.Module]] = OrderedDict()
 _KEPT = 1_000_000
 """Characters of source whose host programs are kept; one takes some sixty times its source."""
+_lowered_size = 0
+"""At most so many characters are kept now."""
 
 
 def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | None = None) -> p.Module:
@@ -98,6 +100,7 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
 
     Of each path the last text is kept: an editor brings a new one with every key.
     """
+    global _lowered_size
     arguments = source, headers, flags
     known = _LOWERED.pop(source.path, None)
     if known is not None and known[0] == arguments:
@@ -105,10 +108,12 @@ def lowered(source: Source, headers: tuple[Source, ...] = (), flags: Flags | Non
         return known[1]
     module = _lower(*arguments)
     _LOWERED[source.path] = arguments, module
-    size = sum(len(kept[0].text) for kept, _ in _LOWERED.values())
-    while size > _KEPT and len(_LOWERED) > 1:
-        _, (oldest, _) = _LOWERED.popitem(last=False)
-        size -= len(oldest[0].text)
+    _lowered_size += len(source.text)
+    if _lowered_size > _KEPT:  # a tenth is made room for, so that they are seldom counted
+        _lowered_size = sum(len(kept[0].text) for kept, _ in _LOWERED.values())
+        while _lowered_size > _KEPT * 9 // 10 and len(_LOWERED) > 1:
+            _, (oldest, _) = _LOWERED.popitem(last=False)
+            _lowered_size -= len(oldest[0].text)
     return module
 
 

@@ -73,7 +73,8 @@ class Unit:
             self._wide = {number: line for number, line in rows if not line.isascii()}
         if self._wide:
             column, end_column = self._column(row, column), self._column(end_row, end_column)
-        return Span(row + 1, column + 1, end_row + 1, end_column + 1)
+        # a named tuple, without a call in Python
+        return tuple.__new__(Span, (row + 1, column + 1, end_row + 1, end_column + 1))
 
     def _column(self, row: int, offset: int) -> int:
         line = self._wide.get(row) if self._wide else None

@@ -165,8 +165,9 @@ class Machine:
 
     def site(self, span: Span) -> g.Site:
         """Return the call chain that leads to a span of the current function."""
-        frame = self.frame
-        return (*self.places, g.Place(frame.number, frame.scope.path, span, frame.function))
+        frame = self.frames[-1]
+        here = (frame.number, frame.scope.path, span, frame.function)
+        return (*self.places, tuple.__new__(g.Place, here))  # a named tuple, without a call in Python
 
     # --- graph
 

@@ -255,4 +255,4 @@ def merge(choices: list[tuple[graph.Guard, AbstractValue]], fallback: Callable[[
 
 def exclusive_with_itself(guard: graph.Guard) -> bool:
     """Return whether a guard contradicts itself, so that nothing executes under it."""
-    return not guard.isdisjoint(map(operator.neg, guard))
+    return len(guard) > 1 and not guard.isdisjoint(map(operator.neg, guard))

@@ -231,11 +231,11 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
     wrapped = _wrapped(name, len(node.args))
     if wrapped is not None:
         return _wrapper(m, wrapped, node)
-    other = m.loader.elsewhere(m.frame.scope, name.rpartition("::")[2], m) if not _known(name) else None
+    other = m.loader.elsewhere(m.frames[-1].scope, name.rpartition("::")[2], m) if not _known(name) else None
     if other is not None and isinstance(other.node, p.Function) and other.scope.relevance.matters(other.node):
         return _apply(m, other, name, node)
     scope, _, last = name.rpartition("::")
-    if (scope == "cl" or m.frame.scope.opens_cl) and last in hpp.FREE:
+    if last in hpp.FREE and (scope == "cl" or m.frame.scope.opens_cl):
         arguments = arguments_of(m, node)
         free = hpp.FREE[last]
         if free.does == "transfer":
@@ -246,7 +246,7 @@ def _named(m: Machine, name: str, node: p.Call) -> AbstractValue:
         arguments = arguments_of(m, node)
         commands.everything_may_wait(m, node.span, last)
         return unknown(m, last, arguments, node.span)
-    return _apply(m, Unknown(("name", m.frame.scope.path, name)), name, node)
+    return _apply(m, Unknown(("name", m.frames[-1].scope.path, name)), name, node)
 
 
 def _known(name: str) -> bool:

@@ -20,15 +20,17 @@ def name(m: Machine, node: p.Name) -> AbstractValue:
         return found
     if node.id in api.CONSTANTS:
         return Known(api.CONSTANTS[node.id])
+    if node.id in ("cl::NullRange", "NullRange"):
+        return Object("ranges", {"items": (), "null": True})
+    if "::" not in node.id:
+        return Unknown(("name", m.frames[-1].scope.path, node.id))
     if node.id.startswith("cl::QueueProperties::"):
         last = node.id.rpartition("::")[2]
         return Known(frozenset({{"OutOfOrder": "OUT_OF_ORDER_EXEC_MODE_ENABLE"}.get(last, "PROFILING_ENABLE")}))
-    if node.id in ("cl::NullRange", "NullRange"):
-        return Object("ranges", {"items": (), "null": True})
     if node.id.startswith("boost::compute::command_queue::") or node.id.startswith("compute::command_queue::"):
         flags = {"enable_out_of_order_execution": "OUT_OF_ORDER_EXEC_MODE_ENABLE"}
         return Known(frozenset({flags.get(node.id.rpartition("::")[2], "PROFILING_ENABLE")}))
-    return Unknown(("name", m.frame.scope.path, node.id))
+    return Unknown(("name", m.frames[-1].scope.path, node.id))
 
 
 def operation(m: Machine, node: p.Operation) -> AbstractValue:

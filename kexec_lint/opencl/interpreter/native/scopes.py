@@ -278,7 +278,7 @@ def run_block(m: Machine, body: Sequence[p.Statement], span: p.Span) -> Flow:
     from kexec_lint.opencl.interpreter.statements import execute_block
 
     names = [t.id for s in body if isinstance(s, p.Assign) and s.type for t in s.targets if isinstance(t, p.Name)]
-    variables, types = m.frame.variables, m.frame.types
+    variables, types = m.frames[-1].variables, m.frames[-1].types
     hidden = {name: (variables.get(name), types.get(name)) for name in names}
     for name in names:
         if name in variables:
