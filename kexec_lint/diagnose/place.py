@@ -35,6 +35,7 @@ _NATIVE = tuple(
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
             r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
+            r"^==\d{1,8}==\s{1,8}(?:at|by) 0x[0-9A-F]{4,16}: .{0,300}\(in (/\S{1,300}\.so[\w.]{0,20})\)",  # valgrind
             r"^#\s{1,3}[CVjv]\s{1,2}\[([\w.+-]{3,80})\+0x",  # Java
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
