@@ -402,7 +402,8 @@ class EnqueueGraph:
                 some |= bit | may[source.index]
                 if not certain:
                     continue
-                through = must[source.index] if source.guard <= node.guard or isinstance(source, HostPoint) else 0
+                sure = isinstance(source, HostPoint) or self._implied(source.guard, node.guard)
+                through = must[source.index] if sure else 0
                 if isinstance(node, HostPoint) and node.kind == "meet":
                     meets.append(bit | must[source.index])
                 else:
@@ -414,6 +415,14 @@ class EnqueueGraph:
                 every |= common
             may[node.index], must[node.index] = some, every
         self._may, self._must = may, must
+
+    def _implied(self, guard: Guard, given: Guard) -> bool:
+        """Return whether what executes under `given` says that all of a guard holds: a decision, or its condition."""
+        for number in guard - given:
+            condition = self.decisions.get(abs(number))
+            if not condition or not (condition <= given if number > 0 else exclusive(condition, given)):
+                return False
+        return True
 
     def _topological(self) -> Iterator[Node]:
         """Yield nodes so that sources come before targets; an edge that would close a cycle is not followed."""
