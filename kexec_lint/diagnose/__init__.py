@@ -37,6 +37,8 @@ def diagnose(
             found = [judged] if judged is not None else []
     elif all(knowledge.by_id[d.id].general for d in told):
         judged = place.placed(knowledge, lines)  # the shape of a message tells less than the code that raised it
+        if judged is None:
+            judged = worded.backend(knowledge, lines, told)  # or than the name of a part of ExecuTorch
         if judged is not None:
             found = [judged, *(_demoted(d) for d in found)]
     names = steps.named(lines) if found else steps.Named((), None)

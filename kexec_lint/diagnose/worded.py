@@ -31,6 +31,21 @@ _LINES = 20
 
 def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> Diagnosis | None:
     """Return the diagnosis of a failure by the subject of its lines, or None if they name none or more than one."""
+    found = _spoken(knowledge, failed)
+    name = _one(knowledge, list(found))
+    return None if name is None else _of(knowledge, name, found[name], lines)
+
+
+def backend(knowledge: Knowledge, lines: Sequence[Line], told: Sequence[Diagnosis]) -> Diagnosis | None:
+    """Return the diagnosis by the one layer of ExecuTorch that the lines of `told` name, whatever else they name."""
+    numbers = {number for diagnosis in told for number, _ in diagnosis.lines}
+    found = _spoken(knowledge, [line for line in lines if line.number in numbers])
+    name = _one(knowledge, [name for name in found if knowledge.layer[name].executor == "executorch"])
+    return None if name is None else _of(knowledge, name, found[name], lines)
+
+
+def _spoken(knowledge: Knowledge, failed: Sequence[Line]) -> dict[str, Line]:
+    """Return the layers whose subjects the failing lines name, each with the first line that does."""
     telling = [line for line in failed if last_of_traceback(line)]
     telling = telling or [line for line in failed if not line.text.lstrip().startswith('File "')]
     found: dict[str, Line] = {}
@@ -44,10 +59,10 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
                 continue
             if any(_compiled(pattern).search(text) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
-    name = _one(knowledge, list(found))
-    if name is None:
-        return None
-    line = found[name]
+    return found
+
+
+def _of(knowledge: Knowledge, name: str, line: Line, lines: Sequence[Line]) -> Diagnosis:
     return of_layer(knowledge, name, line, lines, WORDED, "what it speaks of belongs to")
 
 

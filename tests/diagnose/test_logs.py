@@ -389,3 +389,12 @@ def test_what_executorch_logs_is_not_atens(knowledge: Knowledge) -> None:
     }
     for head, layer in heads.items():
         assert diagnose.diagnose(head + said, knowledge)[0].layer == layer, head
+
+
+def test_a_backends_name_tells_more_than_the_shape_of_a_message(knowledge: Knowledge) -> None:
+    asked = "only supports contiguous memory format for inputs"
+    for text, layer in (
+        (f"RuntimeError: this kernel {asked}", "pytorch-kernel-check"),
+        (f"RuntimeError: XNNPACK backend {asked}", "executorch-delegate"),
+    ):
+        assert diagnose.diagnose(text, knowledge)[0].layer == layer, text
