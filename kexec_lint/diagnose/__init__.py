@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kexec_lint.diagnose.chain import UNKNOWN, Diagnosis
+from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.endings import Ending
 from kexec_lint.diagnose.knowledge import Knowledge, KnowledgeError, load
 
@@ -18,6 +21,10 @@ def diagnose(
     """
     from kexec_lint.diagnose import chain, clean, matcher, place, resemble, steps, unknown, worded
 
+    def judge(failed: Sequence[Line]) -> Diagnosis | None:
+        judged = place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)
+        return judged or resemble.resembling(knowledge, lines, failed)
+
     lines = clean.clean(text)
     hits = matcher.find(knowledge, lines)
     found = chain.diagnoses(knowledge, lines, hits)
@@ -26,14 +33,11 @@ def diagnose(
         matched = {lines[hit.index].number for hit in hits}
         failed = [line for line in unknown.failures(lines) if line.number not in matched]
         if failed or (ending is not None and ending.bad):
-            judged = None
-            if failed:
-                judged = place.placed(knowledge, lines) or worded.worded(knowledge, lines, failed)
-                judged = judged or resemble.resembling(knowledge, lines, failed)
+            judged = judge(failed) if failed else None
             first = judged or unknown.unknown(knowledge, lines, failed, ending)
             found = [first, *(_demoted(d) for d in found)]
         elif not found and (said := unknown.said(lines)):
-            judged = worded.worded(knowledge, lines, said) or resemble.resembling(knowledge, lines, said)
+            judged = judge(said)
             found = [judged] if judged is not None else []
     elif all(knowledge.by_id[d.id].general for d in told):
         judged = place.placed(knowledge, lines)  # the shape of a message tells less than the code that raised it
