@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kexec_lint import diagnose
-from kexec_lint.diagnose import clean, render
+from kexec_lint.diagnose import clean, render, resemble
 from kexec_lint.diagnose.endings import ending
 from kexec_lint.diagnose.knowledge import Knowledge, load
 from kexec_lint.diagnose.lookup import lookup
@@ -136,7 +136,10 @@ def test_root_causes_and_consequences(knowledge: Knowledge, text: str, expected:
     assert told(knowledge, text) == expected
 
 
-def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(knowledge: Knowledge) -> None:
+def test_an_unknown_failure_is_said_to_be_unknown_with_the_nearest_layer(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resemble, "_learned", lambda: (("unknown",), {"unknown": 0.0}, {}))
     text = "start\nRuntimeError: torch: the guard of the gate could not be evaluated while the pump was tracing\n"
     (found,) = diagnose.diagnose(text, knowledge, command="python app.py")
     assert (found.id, found.layer, found.executor, found.root) == ("unknown", "unknown", "aten", True)
