@@ -1,16 +1,20 @@
 """Time whole runs of `kexec-lint check` beside its peers and the floors, in one run on one machine.
 
-    python benchmarks/speed.py TREE… [--rounds 3] [--jobs 2]
+    python benchmarks/speed.py TREE… [--rounds 3] [--jobs 2] [--python-only]
 
-For every tree: cold (no cache) and warm (cache filled) against ruff with its default rules, without and with its
-cache, against flake8 and fixit where they are installed, and against reading the bytes of every file in Python. For
-one file: `import click`, `import libcst` with a parse. Rounds alternate, so that a machine that slows down slows all
-of them; the ratio is that of the medians. Prints a Markdown table.
+For all trees together: cold (no cache) and warm (cache filled) against ruff with its default rules, without and with
+its cache, against flake8 and fixit where they are installed, and against reading the bytes of every file in Python.
+For one file: `import click`, `import libcst` with a parse. Rounds alternate, so that a machine that slows down slows
+all of them; the ratio is that of the medians. Prints a Markdown table.
+
+With `--python-only` all of them see a copy with the Python files and notebooks alone (without their pictures), the
+only files of these that ruff reads: like with like. kexec-lint runs from bytecode, as pip installs it and its peers.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -31,6 +35,35 @@ for top in sys.argv[1:]:
                     file.read()
 """
 PARSE = "import libcst, sys; libcst.parse_module(open(sys.argv[1], 'rb').read())"
+
+
+def python_of(tree: str, copies: str) -> str:
+    """Copy the Python files and notebooks of a tree, pictures left out, and return the copy's path."""
+    top = os.path.join(copies, os.path.basename(os.path.normpath(tree)))
+    for folder, _, names in os.walk(tree):
+        target = os.path.join(top, os.path.relpath(folder, tree))
+        for name in names:
+            source = os.path.join(folder, name)
+            if name.endswith((".py", ".pyi", ".ipynb")) and os.path.isfile(source):
+                os.makedirs(target, exist_ok=True)
+                shutil.copyfile(source, os.path.join(target, name))
+                if name.endswith(".ipynb"):
+                    without_pictures(os.path.join(target, name))
+    return top
+
+
+def without_pictures(path: str) -> None:
+    """Take the pictures out of the results in a notebook."""
+    with open(path, encoding="utf-8") as file:
+        notebook = json.load(file)
+    for cell in notebook.get("cells", []):
+        cell.pop("attachments", None)
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            for kind in [kind for kind in data if kind.startswith("image/") or len(str(data[kind])) > 20_000]:
+                del data[kind]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(notebook, file, indent=1)
 
 
 def commands(trees: list[str], jobs: int, caches: str) -> dict[str, list[str]]:
@@ -96,11 +129,14 @@ def main() -> int:
     parser.add_argument("trees", nargs="+")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--python-only", action="store_true", help="leave out what ruff does not read")
     parser.add_argument("--file", action="append", default=[], help="also time this one file")
     options = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}, load {os.getloadavg()[0]:.1f}")
-    with tempfile.TemporaryDirectory() as caches:
-        figures = measure(commands(options.trees, options.jobs, caches), options.rounds)
+    with tempfile.TemporaryDirectory() as caches, tempfile.TemporaryDirectory() as copies:
+        trees = [python_of(tree, copies) for tree in options.trees] if options.python_only else options.trees
+        figures = measure(commands(trees, options.jobs, caches), options.rounds)
     names = ", ".join(Path(tree).name for tree in options.trees)
     table(names, figures, "ruff, no cache" if "ruff, no cache" in figures else "reading the bytes")
     for path in options.file:

@@ -116,6 +116,7 @@ def function(m: Machine, dotted: str, arguments: Arguments, span: p.Span) -> Abs
 
 
 def _pyopencl(m: Machine, below: str, arguments: Arguments, span: p.Span) -> AbstractValue:
+    m.allow()
     row = api.FUNCTIONS.get(below) or api.FUNCTIONS.get(below.removeprefix("array."))
     if row is not None:
         return effects.run(m, row, arguments, span)

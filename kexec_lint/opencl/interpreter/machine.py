@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 COMMANDS = 300
 """Commands per entry point."""
-IDLE = 1_500
-"""Evaluated nodes without a command among them: what follows is no host code of the device."""
+IDLE = 1_000
+"""Evaluated nodes without a call of the API among them: what follows is no host code of the device."""
+FIRST = 500
+"""Evaluated nodes before the first call of the API."""
 STEPS = 15_000
 """Evaluated nodes per entry point; beyond, the rest of the entry point is left out."""
-NATIVE_SLACK = 4
+NATIVE_SLACK = 6
 """Functions of C and C++ are longer: they set up every handle by hand."""
 NATIVE_STEPS = 2
 """So many times the evaluated nodes of an entry point in Python."""
@@ -123,7 +125,7 @@ class Machine:
     """OpenCL C texts that were built into programs, and where."""
     steps: int = 0
     limit: int = 0
-    """Steps at which the budget is spent, or nothing has been enqueued for long."""
+    """Steps at which the budget is spent, or the API has not been called for long."""
     most_steps: int = STEPS
     most_idle: int = IDLE
     serial: int = 0
@@ -144,13 +146,13 @@ class Machine:
         return Unknown(("fresh", *why, self.serial))
 
     def tick(self) -> None:
-        """Count one step. Raises Exhausted when the budget is spent, or nothing has been enqueued for long."""
+        """Count one step. Raises Exhausted when the budget is spent, or the API has not been called for long."""
         self.steps += 1
         if self.steps > self.limit:
             raise Exhausted
 
     def allow(self, more: int = 0) -> None:
-        """Begin to count anew the steps without a command, and allow some more of them than usual."""
+        """Begin to count anew the steps without a call of the API, and allow some more of them than usual."""
         self.limit = min(self.most_steps, max(self.limit, self.steps + self.most_idle + more))
 
     @property
@@ -184,7 +186,7 @@ class Machine:
         self.guard = frozenset()
         self.deaths = {}
         self.steps = self.limit = self.refusals = self.trying = 0
-        self.allow()
+        self.limit = self.most_idle if self.in_c else FIRST
         self.host = self._append(g.HostPoint(0, (), frozenset(), kind="start"))
 
     def _append(self, point: g.HostPoint) -> g.HostPoint:
