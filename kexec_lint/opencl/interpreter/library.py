@@ -459,6 +459,8 @@ def _unknown_method(
         memory = m.unknown_memory[commands.canonical(base)]
         if memory.kind != "host":
             return effects.unknown_array_get(m, base, arguments, span)
+    if name == "get" and not arguments.positional:
+        commands.everything_may_wait(m, span, name)  # as an Array's does
     if name == "setitem" and base in m.unknown_memory:
         return effects.run(m, api.METHODS["array"][name], arguments, span, base)
     if name == "build":

@@ -66,6 +66,12 @@ def good_blocking_read(queue, n):
     sys.exit(int(out[0]))
 
 
+def good_result_of_unknown_kind_is_fetched(queue, knl, buf, n, result):
+    knl(queue, (n,), None, buf)
+    result.get()
+    sys.exit()
+
+
 def good_exit_before(queue, knl, buf, n):
     if n < 1:
         sys.exit("nothing to do")
