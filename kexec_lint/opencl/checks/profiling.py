@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from kexec_lint.findings import Confidence, Severity
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.checks.evidence import Evidence, check
 from kexec_lint.opencl.checks.words import name, row
@@ -89,7 +88,6 @@ def timed_enqueue(graph: g.EnqueueGraph) -> Iterator[Evidence]:
         if not running or graph.threaded or begin.site[:-1] != end.site[:-1] or begin.what != end.what:
             continue
         last = running[-1]
-        trusted = _trusted(graph, running, end)
         yield Evidence(
             "OCL313",
             end.site,
@@ -97,29 +95,5 @@ def timed_enqueue(graph: g.EnqueueGraph) -> Iterator[Evidence]:
             "difference measures the enqueueing",
             "wait first (event.wait(), queue.finish()), or use the event's profiling times",
             against=last.site,
-            confidence=Confidence.LIKELY if trusted else Confidence.CERTAIN,
-            severity=None if trusted else Severity.INFO,
             related=(("the first time is taken here", begin.site), (f"{name(last)} is enqueued here", last.site)),
         )
-
-
-_WORK = frozenset({"kernel", "read", "write", "copy", "fill", "map", "migrate", "memcpy"})
-"""Commands that take the time that they are timed for."""
-
-
-def _trusted(graph: g.EnqueueGraph, running: list[g.Command], end: g.HostPoint) -> bool:
-    """Return whether the host goes on with another command after the second time, as if those timed were complete.
-
-    Who measures the enqueueing on purpose waits then, or enqueues the same again.
-    """
-    if not any(command.kind in _WORK for command in running):
-        return False
-    places = {command.site[-1][1:3] for command in running}
-    for node in graph.nodes[end.index + 1 :]:
-        if g.exclusive(node.guard, end.guard):
-            continue
-        if isinstance(node, g.Command):
-            return node.blocking is False and node.site[-1][1:3] not in places
-        if any(graph.reaches(command, node) for command in running):
-            return False
-    return False

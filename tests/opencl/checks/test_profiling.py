@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from opencl_cases import NoProject, cases, verify
-
-from kexec_lint.findings import Confidence, Severity
-from kexec_lint.opencl.report import scan_python
-from kexec_lint.source import Options, Source
+from opencl_cases import cases, verify
 
 NOT_ENABLED = """
 def bad_plain(ctx, knl, buf, n):
@@ -290,54 +286,9 @@ def good_get(queue, knl, host):
     return time.perf_counter() - begin, b
 """
 
-RATES = """
-import time
-import pyopencl as cl
-
-
-def rates(queue, first, second, buf, n):
-    begin = time.perf_counter()
-    first(queue, (n,), None, buf)
-    print(n / (time.perf_counter() - begin))
-    AFTER
-    second(queue, (n,), None, buf)
-    queue.finish()
-"""
-
 TABLE = [*cases("OCL311", NOT_ENABLED), *cases("OCL312", TOO_EARLY), *cases("OCL313", TIMER)]
 
 
 @pytest.mark.parametrize(("code", "chunk"), TABLE)
 def test_profiling(code: str, chunk: str) -> None:
     verify(code, chunk)
-
-
-@pytest.mark.parametrize(
-    ("after", "told"),
-    [
-        ("pass", [(9, Severity.WARNING, Confidence.LIKELY)]),
-        ("queue.finish()", []),
-        ("queue.flush()", [(9, Severity.WARNING, Confidence.LIKELY)]),
-        ("cl.enqueue_copy(queue, n, buf)", []),
-        ("return", []),
-    ],
-)
-def test_time_whose_commands_are_taken_as_complete(after: str, told: list[tuple[int, Severity, Confidence]]) -> None:
-    text = RATES.replace("AFTER", after)
-    source = Source("case.py", text, text.encode())
-    for named in (False, True):
-        options = Options(frozenset({"OCL313"}), explicit=frozenset({"OCL313"} if named else ()))
-        found = scan_python(source, NoProject(), options).findings
-        rows = [(f.location.row, f.severity, f.confidence) for f in found]
-        assert rows == (told or [(9, Severity.INFO, Confidence.CERTAIN)] if named else told)
-
-
-def test_same_command_again_is_no_trust() -> None:
-    text = RATES.replace("    begin", "    for _ in range(9):\n        begin", 1)
-    text = (
-        text.replace("    first", "        first")
-        .replace("    print", "        print")
-        .replace("AFTER", "queue.finish()")
-    )
-    source = Source("case.py", text, text.encode())
-    assert scan_python(source, NoProject(), Options(frozenset({"OCL313"}))).findings == []
