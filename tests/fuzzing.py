@@ -217,7 +217,7 @@ def _log_seeds() -> list[bytes]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    files = sorted((HERE / "diagnose" / "data").glob("*.yaml"))
+    files = sorted((HERE / "diagnose" / "data").glob("reports*.yaml"))
     reports = [report for path in files for report in yaml.load(path.read_text(encoding="utf-8"), loader)]
     return [report["text"].encode() for report in reports]
 
