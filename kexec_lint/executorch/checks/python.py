@@ -23,12 +23,12 @@ def check(source: Source) -> Iterator[Finding]:
     text = source.text
     wanted = [
         judge
-        for judge, words in (
-            (temporary_buffers, FROM_BUFFER),
-            (quantized_without_kernels, QUANTIZERS),
-            (gelu_tanh, {"XnnpackPartitioner"}),
+        for judge, words, others in (
+            (temporary_buffers, FROM_BUFFER, FROM_BUFFER),
+            (quantized_without_kernels, QUANTIZERS, LOADERS),
+            (gelu_tanh, {"XnnpackPartitioner"}, {"approximate"}),
         )
-        if any(word in text for word in words)
+        if any(word in text for word in words) and any(word in text for word in others)
     ]
     if not wanted:
         return
