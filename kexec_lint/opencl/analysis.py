@@ -27,6 +27,8 @@ from kexec_lint.opencl.interpreter.values import (
 )
 from kexec_lint.source import Flags, Options, Project, Source
 
+MODULE = 500
+"""Evaluated nodes that the top level of a module may take beyond what other code may without enqueueing anything."""
 CONSTRUCTOR = 3_000
 """Evaluated nodes that a constructor may take beyond what other code may without enqueueing anything."""
 
@@ -135,6 +137,7 @@ def _lowered(keep: bool, source: Source, *more: Any) -> p.Module:
 def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:
     """Execute the top level. Its objects stay for the functions; its commands form a graph of their own."""
     m.begin("<module>")
+    m.allow(MODULE)
     _reset(m)
     m.frames.append(scope.frame)
     m.exits.append([])
@@ -143,8 +146,24 @@ def _run_module(m: Machine, scope: ModuleScope) -> g.EnqueueGraph | None:
         afterwards.conclude_module(m, scope)
     except (Exhausted, RecursionError):
         m.graph.truncated = True
+        if not scope.native:
+            _define_rest(m, scope)
     m.heap = type(m.heap)()
     return m.graph if m.graph.worth_judging else None
+
+
+def _define_rest(m: Machine, scope: ModuleScope) -> None:
+    """Define the functions and classes below the place where the budget for the top level was spent."""
+    for statement in scope.module.body:
+        if isinstance(statement, p.Function | p.Class) and statement.name not in scope.frame.variables:
+            _reset(m)
+            m.frames.append(scope.frame)
+            m.exits.append([])
+            m.allow()
+            try:
+                statements.execute(m, statement)
+            except (Exhausted, RecursionError):
+                continue
 
 
 def _reset(m: Machine) -> None:

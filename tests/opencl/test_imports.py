@@ -1,4 +1,4 @@
-"""PyOpenCL as programs get at it: tried, imported on some paths only, handed on by a module of the tree."""
+"""PyOpenCL as programs get at it: tried, imported on some paths only, handed on by a module; below long top levels."""
 
 from __future__ import annotations
 
@@ -46,3 +46,11 @@ def test_however_it_is_imported(tmp_path: Path, way: str, ordered: bool) -> None
     (package / "program.py").write_text(WAYS[way] + use)
     found = kexec_lint.check([str(package)], isolated=True)
     assert [finding.code for finding in found] == ([] if ordered else ["OCL101"])
+
+
+def test_what_stands_below_a_long_top_level(tmp_path: Path) -> None:
+    table = "".join(f"TABLE[{number}] = compute({number}, TABLE)\n" for number in range(600))
+    text = "import pyopencl as cl\nTABLE = {}\n" + table + USE.replace("{wait}", "") + "\nclass Late:\n"
+    text += "    def run(self, ctx, host):\n        return run(ctx, host)\n"
+    (tmp_path / "long.py").write_text(text)
+    assert [finding.code for finding in kexec_lint.check([str(tmp_path)], isolated=True)] == ["OCL101"]
