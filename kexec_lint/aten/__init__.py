@@ -80,10 +80,10 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
 
 
 def _calls_only_pytorch(data: bytes) -> bool:
-    """Return whether all operators that a file names after `torch.ops.` are PyTorch's own: no rule speaks of those."""
+    """Return whether a file calls PyTorch's own operators alone through `torch.ops`: no rule speaks of those."""
     import re
 
-    return re.search(rb"torch\.ops\.(?!(?:aten|prims)\b)", data) is None
+    return re.search(rb"torch\.ops(?!\.(?:aten|prims)\b)", data) is None
 
 
 def _shown(facts: Mapping[str, dict[str, Any]]) -> dict[str, str]:

@@ -268,7 +268,7 @@ def _check_device(torch: Any, device: str) -> None:
 
     try:
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError) as error:  # torch's ways to say so, one a backend
         _fail(f"device '{device}' is not there: {brief(error)}")
 
 

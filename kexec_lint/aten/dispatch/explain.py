@@ -60,12 +60,8 @@ def choose_overload(found: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
             on_meta = make([args, kwargs], "meta")
             name = torch._C._jit_resolve_packet(found._qualified_op_name, *on_meta[0], **on_meta[1])
             return getattr(found, name or "default")
-        except (
-            RuntimeError,
-            TypeError,
-            NotImplementedError,
-        ):  # no overload takes these arguments: the first one is told
-            pass
+        except (RuntimeError, TypeError, NotImplementedError):
+            pass  # no overload takes these arguments: the first one is told
     return every[0]
 
 

@@ -23,12 +23,12 @@ def check(source: Source) -> Iterator[Finding]:
     text = source.text
     wanted = [
         judge
-        for judge, words, others in (
-            (temporary_buffers, FROM_BUFFER, FROM_BUFFER),
-            (quantized_without_kernels, QUANTIZERS, LOADERS),
-            (gelu_tanh, {"XnnpackPartitioner"}, {"approximate"}),
+        for judge, needed in (
+            (temporary_buffers, (FROM_BUFFER,)),
+            (quantized_without_kernels, (QUANTIZERS, LOADERS)),
+            (gelu_tanh, ({"XnnpackPartitioner"}, {"approximate"})),
         )
-        if any(word in text for word in words) and any(word in text for word in others)
+        if all(any(word in text for word in words) for words in needed)
     ]
     if not wanted:
         return
