@@ -16,7 +16,7 @@ SUFFIXES = frozenset((".py", ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".h", ".hpp",
 PYTHON_NEEDLES = frozenset(
     (
         b"torch.library",
-        b"torch.ops.",
+        b"torch.ops",
         b"torch import library",
         b"torch import ops",
         b"custom_op(",
@@ -65,7 +65,7 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
         mixed = "ATN128" in options.codes and b"torch" in source.data and any(n in source.data for n in MIX_NEEDLES)
         extra = (b"TORCH_CUDA_ARCH_LIST", b"-gencode")
         named = [needle for needle in (*PYTHON_NEEDLES, *extra) if needle in source.data]
-        if mixed or (named and not (named == [b"torch.ops."] and _calls_only_pytorch(source.data))):
+        if mixed or (named and not (named == [b"torch.ops"] and _calls_only_pytorch(source.data))):
             from kexec_lint.aten.python.scan import read_python
 
             facts = read_python(source, project)
@@ -83,7 +83,7 @@ def _calls_only_pytorch(data: bytes) -> bool:
     """Return whether a file calls PyTorch's own operators alone through `torch.ops`: no rule speaks of those."""
     import re
 
-    return re.search(rb"torch\.ops(?!\.(?:aten|prims)\b)", data) is None
+    return re.search(rb"torch\.ops(?!\.(?:aten|prims|higher_order|quantized_decomposed)\b)", data) is None
 
 
 def _shown(facts: Mapping[str, dict[str, Any]]) -> dict[str, str]:

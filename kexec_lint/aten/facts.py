@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any
 
 from kexec_lint.findings import Location
@@ -198,6 +199,7 @@ _NESTED: dict[str, Any] = {
     "at": Location,
     "at_end": Location,
 }
+_RECORDS = frozenset(_NESTED.values())
 
 
 def any_matches(patterns: Iterable[str], path: str) -> bool:
@@ -211,8 +213,17 @@ def _regex(pattern: str) -> str:
 
 
 def to_json(facts: FileFacts) -> dict[str, Any]:
-    """Return the records as JSON types, without empty fields."""
-    return {name: value for name, value in asdict(facts).items() if value}
+    """Return the records as JSON types, without what is as it is by default."""
+    return {name: _plain(value) for name, _ in _fields(FileFacts) if (value := getattr(facts, name))}
+
+
+def _plain(value: Any) -> Any:
+    if value.__class__ is tuple:
+        return [_plain(item) for item in value]
+    if value.__class__ not in _RECORDS:
+        return value
+    pairs = [(name, getattr(value, name), default) for name, default in _fields(value.__class__)]
+    return {name: _plain(item) for name, item, default in pairs if item is not default}
 
 
 def from_json(data: Mapping[str, Any]) -> FileFacts:
@@ -223,16 +234,21 @@ def from_json(data: Mapping[str, Any]) -> FileFacts:
 
 
 def _load(kind: Any, data: Mapping[str, Any]) -> Any:
-    known = {f.name for f in fields(kind)}
-    return kind(**{name: _value(name, value) for name, value in data.items() if name in known})
+    return kind(**{name: _value(name, data[name]) for name, _ in _fields(kind) if name in data})
 
 
 def _value(name: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
+    if value.__class__ is dict:
         return _load(_NESTED[name], value)
-    if isinstance(value, (list, tuple)):
-        return tuple(_value(name, item) for item in value)
+    if value.__class__ is list or value.__class__ is tuple:
+        return tuple([_value(name, item) for item in value])
     return value
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """Return name and default of each field of a record; without one, what no value is."""
+    return tuple((each.name, each.default) for each in fields(kind))
 
 
 @dataclass

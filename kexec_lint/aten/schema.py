@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kexec_lint.aten import aten
 
@@ -125,6 +126,7 @@ class Schema:
         return next((a for a in self.arguments if a.name == name), None)
 
 
+@lru_cache(4096)
 def parse(text: str, typevars: bool = False) -> Schema:
     """Return the schema. Raises SchemaError where torch's parser does; see `_Parser.type` for `typevars`."""
     return _Parser(text, typevars).schema()

@@ -152,4 +152,19 @@ def main() -> None:
         text = (str(error).splitlines() or [""])[0]
         click.echo(f"kexec-lint: internal error: {type(error).__name__}: {text}; please report it: {ISSUES}", err=True)
         sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+    _leave(code if isinstance(code, int) else 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process. After `check`, which leaves nothing to be done at exit, without freeing object by object what
+    the system takes back at once: a tenth of a short run."""
+    threading = sys.modules.get("threading")
+    if sys.argv[1:2] == ["check"] and (threading is None or threading.active_count() == 1):
+        try:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            os._exit(code)
+        except (OSError, ValueError):
+            pass  # Python says what is to say of a stream that is gone
+    sys.exit(code)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kexec_lint import plugins
 from kexec_lint.engine import discovery, executors, idle, pool, suppressions, wire
-from kexec_lint.engine.check import Run
+from kexec_lint.engine.check import Run, processors
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile
 from kexec_lint.engine.settings import SettingsError, row_of
@@ -103,7 +103,7 @@ def _gather(
     run.report.cached = len(hits)
     run.report.analysed = len(jobs)
     fresh: dict[str, str] = {}
-    count = run.request.jobs or _processors()
+    count = run.request.jobs or processors()
     with (
         run.timed("analysing"),
         _kept(run, fresh, hits),
@@ -267,7 +267,7 @@ def _judge(run: Run, raw: list[Finding]) -> list[Finding]:
             return finding.code in profile.codes and not profile.ignores(path, finding.code)
 
         findings = [finding for finding in findings if wanted(finding)]
-        if shown in run.commented or shown not in run.data:
+        if findings or shown in run.commented:
             findings = _silence(run, shown, findings, wanted)
         threshold = Confidence(profile.confidence).rank
         kept += [finding for finding in findings if finding.confidence.rank <= threshold]
@@ -298,7 +298,3 @@ def _placed(texts: Texts) -> Callable[[Finding], Finding]:
         return finding if source is None or source.cells is None else in_cells(finding, source)
 
     return place
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kexec_lint.engine import discovery, executors, index, notebooks, shard
+from kexec_lint.engine import discovery, executors, index, reading, shard
 from kexec_lint.engine.discovery import Target
 from kexec_lint.engine.request import Profile, Profiles, Request
 
@@ -28,11 +28,7 @@ if TYPE_CHECKING:
     from kexec_lint.engine.texts import Texts
     from kexec_lint.findings import Finding
 
-__all__ = ["LIMIT", "Report", "Request", "Run", "check", "files"]
-
-MEGABYTE = 1024 * 1024
-LIMIT = 5 * MEGABYTE
-"""A longer file is not read: no one writes five megabytes of source by hand."""
+__all__ = ["Report", "Request", "Run", "check", "files"]
 
 _MANY = 64
 """For fewer files, opening the cache to ask whether they must be read costs more than reading them."""
@@ -201,37 +197,37 @@ class Run:
     def read(self) -> None:
         """Read the targets; keep those that hold a needle of an executor or may hold a suppression."""
         families = b"|".join(sorted({code[:3].encode() for code in self.index.rules}))
-        silencing = re.compile(rb"kexec:|noqa[ \t]*:[^\n]*\b(?:%b)" % families, re.IGNORECASE)
+        silencing = re.compile(rb"noqa[ \t]*:[^\n]*\b(?i:%b)" % families)
         with self.timed("reading files"):
             quiet = self._quiet()
-            stamp = ""
+            wishes: list[tuple[Target, Profile, reading.Wish, str]] = []
             for target in self.targets:
                 tells = self.tells(target.shown)
                 self.report.files += self.shows(target)
                 profile = self.profiles.of(os.path.dirname(target.path))
+                stamp = ""
                 if quiet is not None:
                     stamp = quiet.stamp(target.path, profile.reading)
                     if quiet.knows(target.path, stamp):
                         continue
-                suffix = discovery.suffix(target.path)
                 readers = profile.readers if tells else tuple(r for r in profile.readers if not r.alone)
-                data = self._content(target, suffix) if readers or tells else None
-                if data is None:
+                if readers or tells:
+                    data = self.data.get(target.shown, self.buffers.get(target.path))
+                    suffix = discovery.suffix(target.path)
+                    wish = reading.Wish(target.path, suffix, readers, silencing if tells else None, data)
+                    wishes.append((target, profile, wish, stamp if tells and data is None else ""))
+            seen = reading.look_all([wish for _, _, wish, _ in wishes], self.request.jobs or processors())
+            for (target, profile, wish, stamp), (wanted, commented, data, problem) in zip(wishes, seen, strict=True):
+                if problem:
+                    self._skip(target, problem)
                     continue
-                code = data
-                if suffix == ".ipynb":
-                    suffix, code = ".py", notebooks.without_pictures(data)
-                    if len(code) > LIMIT:
-                        self._skip(target, f"larger than {LIMIT // MEGABYTE} MB without its pictures, not checked")
-                        continue
-                wanted = [(target, profile, reader) for reader in readers if reader.wants(suffix, code)]
-                if tells and (b"kexec:" in code or b"noqa" in code) and silencing.search(code):
+                if commented:
                     self.commented.add(target.shown)
-                if wanted or target.shown in self.commented:
+                if data is not None:
                     self.data[target.shown] = data
-                elif quiet is not None and tells and target.path not in self.buffers:
+                elif quiet is not None:
                     quiet.note(target.path, stamp)
-                self.candidates += wanted
+                self.candidates += [(target, profile, wish.readers[at]) for at in wanted]
             if quiet is not None:
                 quiet.save()
 
@@ -243,22 +239,12 @@ class Run:
 
         return Quiet(self.cache, [target.path for target in self.targets if target.path not in self.buffers])
 
-    def _content(self, target: Target, suffix: str) -> bytes | None:
-        data = self.data.get(target.shown, self.buffers.get(target.path))
-        limit = notebooks.LIMIT if suffix == ".ipynb" else LIMIT
-        if data is None:
-            try:
-                with open(target.path, "rb") as file:
-                    data = file.read(limit + 1)
-            except OSError as error:
-                self._skip(target, f"{(error.strerror or str(error)).lower()}, not checked")
-                return None
-        if len(data) > limit:
-            self._skip(target, f"larger than {limit // MEGABYTE} MB, not checked")
-            return None
-        return data
-
     def _skip(self, target: Target, reason: str) -> None:
         self.unchecked.add(target.shown)
         if self.shows(target):
             self.report.notes.append(f"{target.shown}: {reason}")
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

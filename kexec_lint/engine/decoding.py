@@ -7,8 +7,8 @@ import json
 import re
 from typing import Any
 
-from kexec_lint.engine.check import LIMIT, MEGABYTE
 from kexec_lint.engine.notebooks import without_pictures
+from kexec_lint.engine.reading import LIMIT, MEGABYTE
 from kexec_lint.source import Source
 
 _PYTHON_MAGIC_CELLS = ("time", "timeit", "capture", "prun", "memit", "mprun", "lprun")

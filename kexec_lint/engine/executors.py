@@ -19,6 +19,9 @@ EXECUTORS: dict[str, str] = {
 """Name of an executor (also the folder of its pages under `rules/`) → its package, imported when needed."""
 
 
+_START = 8
+
+
 class Reader(NamedTuple):
     """What decides whether an executor reads a file: by suffix, literal needles, and mentions that come before them.
 
@@ -31,18 +34,42 @@ class Reader(NamedTuple):
     mentions: Mapping[str, tuple[bytes, ...]] = {}
     alone: bool = False
 
-    def wants(self, suffix: str, data: bytes) -> bool:
-        """Return whether the file can matter to the executor at all."""
+    def wants(self, suffix: str, data: bytes, known: dict[bytes, bool] | None = None) -> bool:
+        """Return whether the file can matter to the executor at all.
+
+        `known` keeps which mentions are in this file, for the next executor that asks.
+        """
         needles = self.needles.get(suffix)
         if not needles:
             return False
         mentions = self.mentions.get(suffix)
-        return (mentions is None or _holds(data, mentions)) and _holds(data, needles)
+        return (mentions is None or _mentions(data, mentions, {} if known is None else known)) and _holds(data, needles)
 
 
 def _holds(data: bytes, words: tuple[bytes, ...]) -> bool:
-    for word in words:  # noqa: SIM110  # half the time of any()
-        if word in data:
+    for start, whole in _by_start(words):
+        if start in data:
+            for word in whole:
+                if word in data:
+                    return True
+    return False
+
+
+@cache
+def _by_start(words: tuple[bytes, ...]) -> tuple[tuple[bytes, tuple[bytes, ...]], ...]:
+    """Return words by what several of them start with: most files do not hold even that."""
+    groups: dict[bytes, list[bytes]] = {}
+    for word in words:
+        groups.setdefault(word[:_START], []).append(word)
+    return tuple((start if len(group) > 1 else group[0], tuple(group)) for start, group in groups.items())
+
+
+def _mentions(data: bytes, words: tuple[bytes, ...], known: dict[bytes, bool]) -> bool:
+    for word in words:
+        holds = known.get(word)
+        if holds is None:
+            holds = known[word] = word in data
+        if holds:
             return True
     return False
 
@@ -56,7 +83,9 @@ def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     """Ask an executor for its suffixes and its needles for `codes`."""
     executor = load(module)
     needles = {suffix: shortest(executor.needles(codes, suffix)) for suffix in sorted(executor.SUFFIXES)}
-    mentions = {suffix: tuple(sorted(words)) for suffix, words in getattr(executor, "MENTIONS", {}).items()}
+    mentions = {
+        suffix: tuple(sorted(words, key=bytes.swapcase)) for suffix, words in getattr(executor, "MENTIONS", {}).items()
+    }
     return Reader(name, module, needles, mentions, getattr(executor, "ALONE", False))
 
 

@@ -10,6 +10,7 @@ from kexec_lint.findings import Finding
 from kexec_lint.source import Source
 
 _OURS = re.compile(r"\bkexec:\s*(file-)?ignore\b\s*(?:\[([^\]\n]*)\])?", re.I)
+_MARK = re.compile(r"kexec:|noqa", re.I)
 _NOQA = re.compile(r"#\s*noqa\s*:\s*([A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)", re.I)
 _C_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 _HASH_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.M)
@@ -42,6 +43,8 @@ class Suppression:
 
 def find(source: Source) -> list[Suppression]:
     """Return the suppressions of a file in order."""
+    if _MARK.search(source.text) is None:
+        return []
     if source.suffix in (".py", ".pyi", ".pyw"):
         comments = _python_comments(source.text)
     elif source.suffix in (".yaml", ".yml", ".toml", ".cfg", ".txt", ".cmake"):

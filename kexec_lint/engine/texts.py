@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kexec_lint.engine import notebooks
-from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
+from kexec_lint.engine.reading import LIMIT
 from kexec_lint.findings import Edit, Finding, Fix, Location, Related
 from kexec_lint.source import Source
 

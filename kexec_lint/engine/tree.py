@@ -7,10 +7,10 @@ import os
 from collections.abc import Sequence
 from functools import lru_cache
 
-from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.discovery import shown
 from kexec_lint.engine.includes import Includes
+from kexec_lint.engine.reading import LIMIT
 from kexec_lint.source import Flags, Source
 
 Lookup = tuple[str, str, int, str]

@@ -11,8 +11,9 @@ from kexec_lint.source import FileResult, Options, Project, Source
 NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
 SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 ALONE = True
-MENTIONS = dict.fromkeys((".py", ".pyi"), frozenset({b"ueue", b"pyopencl", b"wait_for=", b"get_g", b"get_local_id"}))
-"""What the needles of Python have in common: fewer words to look for in files that hold none."""
+MENTIONS = dict.fromkeys((".py", ".pyi"), frozenset({b"ueue", b"pyopencl", b"get_g", b"get_local_id"}))
+"""What the needles of Python have in common: fewer words to look for in files that hold none. Of `wait_for=` alone,
+without a queue or PyOpenCL, nothing can be said."""
 
 
 def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
+from kexec_lint.engine.reading import LIMIT
 from kexec_lint.engine.request import Request
 from kexec_lint.engine.tree import RecordingProject, Tree
 from kexec_lint.findings import Finding

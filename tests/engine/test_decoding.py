@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from kexec_lint.engine.check import LIMIT
 from kexec_lint.engine.decoding import Unreadable, decode
 from kexec_lint.engine.notebooks import without_pictures
+from kexec_lint.engine.reading import LIMIT
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from briefly import brief
 
-from kexec_lint.engine import quiet
-from kexec_lint.engine.check import Run
+from kexec_lint.engine import quiet, reading
 from kexec_lint.engine.rules import Selection
 
 FILES = {f"quiet{number}.py": "x = 1\n" for number in range(80)}
@@ -19,20 +18,20 @@ FILES = {f"quiet{number}.py": "x = 1\n" for number in range(80)}
 def read(monkeypatch):
     """The displayed names of the files read since the last look."""
     names: list[str] = []
-    content = Run._content
+    look = reading.look
 
-    def counted(self, target, suffix):
-        names.append(target.shown)
-        return content(self, target, suffix)
+    def counted(wish):
+        names.append(os.path.basename(wish.path))
+        return look(wish)
 
-    monkeypatch.setattr(Run, "_content", counted)
+    monkeypatch.setattr(reading, "look", counted)
 
-    def look() -> list[str]:
+    def taken() -> list[str]:
         seen = sorted(names)
         names.clear()
         return seen
 
-    return look
+    return taken
 
 
 @pytest.fixture

@@ -16,7 +16,12 @@ APIS = frozenset(
 )  # fmt: skip
 """Names of torch.library that a package may re-export."""
 
-_LEAVES = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
+_PLAIN = frozenset(("ctx", "op", "ops", "id", "attr", "arg", "kind", "module", "level", "type_comment", "simple"))
+"""Fields that hold no node that has a place."""
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.alias: ()}
+"""Kind of node → its fields that may hold others, in order; filled as kinds are met."""
+_BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)
+_INDEXED = frozenset((ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *_BINDING))
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -28,6 +33,7 @@ class Module:
         self.source = source
         self.project = project
         self._aliases: dict[str, str] = {}
+        self._dotted_names: dict[ast.AST, str] = {}
         self.tree = ast.parse(source.text)
         self.lines = source.text.splitlines()
         self.nodes: list[ast.AST] = []
@@ -44,19 +50,27 @@ class Module:
     def _index(self) -> None:
         nodes, parents, scopes = self.nodes, self.parents, self._scopes
         nodes.append(self.tree)
+        binding: list[ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor] = []
         scope: ast.AST
         for node in nodes:  # grows while it is read: breadth first, like ast.walk, with the parents on the way
-            scope = node if isinstance(node, _SCOPES) else scopes.get(node, self.tree)
-            for value in vars(node).values():
-                if isinstance(value, ast.AST):
-                    if not isinstance(value, _LEAVES):
+            kind = node.__class__
+            fields = _FIELDS.get(kind)
+            if fields is None:
+                fields = _FIELDS[kind] = tuple(field for field in kind._fields if field not in _PLAIN)
+            if fields:
+                scope = node if kind in _SCOPES else scopes.get(node, self.tree)
+                for field in fields:
+                    value = getattr(node, field, None)
+                    if value.__class__ is list:
+                        for child in value:
+                            if isinstance(child, ast.AST):
+                                parents[child], scopes[child] = node, scope
+                                nodes.append(child)
+                    elif isinstance(value, ast.AST):
                         parents[value], scopes[value] = node, scope
                         nodes.append(value)
-                elif value.__class__ is list:
-                    for child in value:
-                        if isinstance(child, ast.AST):
-                            parents[child], scopes[child] = node, scope
-                            nodes.append(child)
+            if kind not in _INDEXED:
+                continue
             if isinstance(node, ast.Import):
                 self.import_nodes.append(node)
                 for alias in node.names:
@@ -73,13 +87,15 @@ class Module:
                 self.functions.setdefault(node.name, []).append(node)
             elif isinstance(node, ast.ClassDef):
                 self.classes.setdefault(node.name, node)
-        for node in self.nodes:
+            elif isinstance(node, _BINDING):
+                binding.append(node)
+        for node in binding:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     self._assign(target, node.value, node)
             elif isinstance(node, ast.AnnAssign):
                 self._assign(node.target, node.value, node)
-            elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor)):
+            else:
                 self._assign(node.target, None, node)
 
     def _assign(self, target: ast.expr, value: ast.expr | None, node: ast.AST) -> None:
@@ -144,10 +160,16 @@ class Module:
         statement = self.parents.get(value)
         return isinstance(statement, (ast.Assign, ast.AnnAssign)) and self.parents.get(statement) is scope
 
-    def dotted(self, node: ast.AST, depth: int = 0) -> str:
+    def dotted(self, node: ast.AST) -> str:
         """Return the full dotted name an expression stands for ("torch.library.Library"), or ""."""
+        name = self._dotted_names.get(node)
+        if name is None:
+            name = self._dotted_names[node] = self._dotted(node, 0)
+        return name
+
+    def _dotted(self, node: ast.AST, depth: int) -> str:
         if isinstance(node, ast.Attribute):
-            base = self.dotted(node.value, depth)
+            base = self._dotted(node.value, depth)
             return f"{base}.{node.attr}" if base else ""
         if not isinstance(node, ast.Name):
             return ""
@@ -163,26 +185,29 @@ class Module:
                     if isinstance(value, (ast.Attribute, ast.Name)) and not (
                         isinstance(value, ast.Name) and value.id == node.id
                     ):
-                        found = self.dotted(value, depth + 1)
+                        found = self._dotted(value, depth + 1)
                         if found.startswith("torch"):
                             return found
         return node.id
 
     @cached_property
     def _names_of_torch(self) -> frozenset[str]:
-        """Names that may stand for torch or something in it: imported from there, or given another name."""
-        imported = {name for name, origin in self.imports.items() if origin.startswith("torch")}
-        named = {
-            name for (_, name), values in self.assigned.items()
-            if any(isinstance(value, (ast.Attribute, ast.Name)) for value in values)
+        """Names that may stand for torch or something in it: imported from there, or assigned what may."""
+        names = {name for name, origin in self.imports.items() if origin.startswith("torch")} | {"torch"}
+        names |= {name for name, (_, _, original) in self.relative.items() if original in APIS}
+        assigned = {
+            (name, base) for (_, name), values in self.assigned.items()
+            for base in map(_base, values) if base is not None
         }  # fmt: skip
-        return frozenset(imported | named | self.relative.keys() | {"torch"})
+        before = 0
+        while len(names) > before:
+            before = len(names)
+            names |= {name for name, base in assigned if base in names}
+        return frozenset(names)
 
     def in_torch(self, node: ast.expr) -> bool:
         """Return whether the dotted name that an expression stands for can begin with `torch`."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self._names_of_torch
+        return _base(node) in self._names_of_torch
 
     def _alias(self, name: str) -> str:
         """Return the torch.library function that a module of the tree gives another name, or ""."""
@@ -296,6 +321,13 @@ class Module:
             and any(ast.unparse(i.context_expr).startswith(("torch.device(", "device")) for i in node.items)
             for node in self.nodes
         )
+
+
+def _base(node: ast.expr | None) -> str | None:
+    """Return the name that a dotted name begins with, or None for another expression."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def parameters(scope: ast.AST) -> frozenset[str]:

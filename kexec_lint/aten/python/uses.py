@@ -53,6 +53,7 @@ class Uses:
         self.compiled = _compiled_functions(module)
         self.parameters_with_grad = _module_parameters(module)
         self.seen: set[ast.AST] = set()
+        self._skipped: dict[ast.AST, bool] = {}
         text = module.source.text
         # Operators that a delegate takes need no out variant, and passes never get that far.
         self.lowers = any(w in text for w in ("to_executorch", "to_edge(", "exir.capture")) and not any(
@@ -175,9 +176,7 @@ class Uses:
                 ):
                     return True
             elif isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                if any(
-                    w in ast.unparse(d) for d in parent.decorator_list for w in ("skip", "xfail", "expectedFailure")
-                ):
+                if parent.decorator_list and self._may_be_skipped(parent):
                     return True
             elif isinstance(parent, ast.Call):
                 text = ast.unparse(parent.func)
@@ -185,6 +184,13 @@ class Uses:
                     return True
             child, parent = parent, self.module.parents.get(parent)
         return False
+
+    def _may_be_skipped(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+        known = self._skipped.get(node)
+        if known is None:
+            text = " ".join(map(ast.unparse, node.decorator_list))
+            known = self._skipped[node] = any(word in text for word in ("skip", "xfail", "expectedFailure"))
+        return known
 
     def attempt(self, node: ast.Try) -> None:
         """Record a `try` around the import of an extension whose handler only logs."""
