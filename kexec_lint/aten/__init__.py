@@ -13,10 +13,11 @@ from kexec_lint.source import FileResult, Options, Project, Source
 PYTHON_SUFFIXES = frozenset((".py", ".pyi"))
 SUFFIXES = frozenset((".py", ".cpp", ".cc", ".cxx", ".cu", ".cuh", ".h", ".hpp", ".hip", ".mm"))
 
+OPERATORS = b"torch.ops"
 PYTHON_NEEDLES = frozenset(
     (
         b"torch.library",
-        b"torch.ops",
+        OPERATORS,
         b"torch import library",
         b"torch import ops",
         b"custom_op(",
@@ -43,6 +44,12 @@ MENTIONS = dict.fromkeys(PYTHON_SUFFIXES, frozenset({b"torch", b"TORCH"})) | dic
     SUFFIXES - PYTHON_SUFFIXES, frozenset({b"torch", b"TORCH", b"ATen/", b"at::"})
 )
 """Of these every file that concerns PyTorch holds at least one; tested before the needles."""
+UNLESS = {
+    OPERATORS: frozenset(
+        OPERATORS + space for space in (b".aten.", b".prims.", b".higher_order.", b".quantized_decomposed.")
+    )
+}
+"""No rule speaks of the operators that PyTorch defines itself: who calls those alone need not be read."""
 MIX_NEEDLES = (b'"cuda', b"'cuda", b".cuda()")
 
 
@@ -64,8 +71,7 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
     if source.suffix == ".py":
         mixed = "ATN128" in options.codes and b"torch" in source.data and any(n in source.data for n in MIX_NEEDLES)
         extra = (b"TORCH_CUDA_ARCH_LIST", b"-gencode")
-        named = [needle for needle in (*PYTHON_NEEDLES, *extra) if needle in source.data]
-        if mixed or (named and not (named == [b"torch.ops"] and _calls_only_pytorch(source.data))):
+        if mixed or any(needle in source.data for needle in (*PYTHON_NEEDLES, *extra)):
             from kexec_lint.aten.python.scan import read_python
 
             facts = read_python(source, project)
@@ -77,13 +83,6 @@ def scan(source: Source, project: Project, options: Options) -> FileResult:
         return FileResult()
     data = to_json(facts)
     return FileResult(facts=data or None)
-
-
-def _calls_only_pytorch(data: bytes) -> bool:
-    """Return whether a file calls PyTorch's own operators alone through `torch.ops`: no rule speaks of those."""
-    import re
-
-    return re.search(rb"torch\.ops(?!\.(?:aten|prims|higher_order|quantized_decomposed)\b)", data) is None
 
 
 def _shown(facts: Mapping[str, dict[str, Any]]) -> dict[str, str]:

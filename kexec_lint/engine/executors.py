@@ -25,7 +25,7 @@ _START = 8
 class Reader(NamedTuple):
     """What decides whether an executor reads a file: by suffix, literal needles, and mentions that come before them.
 
-    `alone` says that it judges every file by itself.
+    `alone` says that it judges every file by itself. `unless`: needle → words in which it does not count.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Reader(NamedTuple):
     needles: Mapping[str, tuple[bytes, ...]]
     mentions: Mapping[str, tuple[bytes, ...]] = {}
     alone: bool = False
+    unless: Mapping[bytes, tuple[bytes, ...]] = {}
 
     def wants(self, suffix: str, data: bytes, known: dict[bytes, bool] | None = None) -> bool:
         """Return whether the file can matter to the executor at all.
@@ -43,16 +44,24 @@ class Reader(NamedTuple):
         if not needles:
             return False
         mentions = self.mentions.get(suffix)
-        return (mentions is None or _mentions(data, mentions, {} if known is None else known)) and _holds(data, needles)
+        if mentions is not None and not _mentions(data, mentions, {} if known is None else known):
+            return False
+        return _holds(data, needles, self.unless)
 
 
-def _holds(data: bytes, words: tuple[bytes, ...]) -> bool:
+def _holds(data: bytes, words: tuple[bytes, ...], unless: Mapping[bytes, tuple[bytes, ...]]) -> bool:
     for start, whole in _by_start(words):
         if start in data:
             for word in whole:
-                if word in data:
+                if word in data and (word not in unless or _stands_apart(data, word, unless[word])):
                     return True
     return False
+
+
+def _stands_apart(data: bytes, word: bytes, parts_of: tuple[bytes, ...]) -> bool:
+    """Return whether a word is in the file in another way than as a part of one of these, none of which is a part of
+    another."""
+    return data.count(word) > sum(map(data.count, parts_of))
 
 
 @cache
@@ -86,7 +95,8 @@ def reader(name: str, module: str, codes: frozenset[str]) -> Reader:
     mentions = {
         suffix: tuple(sorted(words, key=bytes.swapcase)) for suffix, words in getattr(executor, "MENTIONS", {}).items()
     }
-    return Reader(name, module, needles, mentions, getattr(executor, "ALONE", False))
+    unless = {needle: tuple(sorted(words)) for needle, words in getattr(executor, "UNLESS", {}).items()}
+    return Reader(name, module, needles, mentions, getattr(executor, "ALONE", False), unless)
 
 
 def shortest(needles: frozenset[bytes]) -> tuple[bytes, ...]:

@@ -45,10 +45,11 @@ class Index:
         others = {plugin.name: plugin.module for plugin in plugins.installed(plugins.EXECUTORS)}
         for name, module in {**others, **executors.EXECUTORS}.items():
             if name in known and known[name][0] == module:
-                _, alone, needles, mentions = known[name]
+                _, alone, needles, mentions, unless = known[name]
                 by_suffix = {suffix: _bytes(words) for suffix, words in needles.items()}
                 said = {suffix: _bytes(words) for suffix, words in mentions.items()}
-                result.append(executors.Reader(name, module, by_suffix, said, alone))
+                parts = {needle.encode("latin-1"): _bytes(words) for needle, words in unless.items()}
+                result.append(executors.Reader(name, module, by_suffix, said, alone, parts))
                 continue
             try:
                 reader = executors.reader(name, module, codes)
@@ -59,7 +60,8 @@ class Index:
             if module.startswith("kexec_lint."):  # only of our own modules the fingerprint tells when they change
                 needles = {suffix: _texts(words) for suffix, words in reader.needles.items()}
                 mentions = {suffix: _texts(words) for suffix, words in reader.mentions.items()}
-                known[name] = [module, reader.alone, needles, mentions]
+                unless = {needle.decode("latin-1"): _texts(words) for needle, words in reader.unless.items()}
+                known[name] = [module, reader.alone, needles, mentions, unless]
                 learnt = True
         if learnt:
             if len(self._readers) >= _KEPT:

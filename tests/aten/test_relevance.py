@@ -5,20 +5,17 @@ from __future__ import annotations
 import ast
 
 import pytest
-from aten_tree import DEFAULT, Tree
+from aten_tree import DEFAULT
 
-from kexec_lint import aten
 from kexec_lint.aten.python.module import Module
-from kexec_lint.source import Options, Source
+from kexec_lint.engine import executors
+from kexec_lint.source import Source
 
-
-def facts(text: str) -> dict[str, object] | None:
-    """Return what is noted of a file."""
-    return aten.scan(Source("a.py", text, text.encode()), Tree({}), Options(DEFAULT, "likely")).facts
+READER = executors.reader("aten", "kexec_lint.aten", DEFAULT)
 
 
 @pytest.mark.parametrize(
-    ("call", "noted"),
+    ("call", "wanted"),
     [
         ("torch.ops.aten.add(x, x)", False),
         ("torch.ops.higher_order.cond(p, f, g, [x])", False),
@@ -30,9 +27,8 @@ def facts(text: str) -> dict[str, object] | None:
         ("torch.ops.load_library('a.so')", True),
     ],
 )
-def test_only_calls_of_other_operators_than_pytorchs_own_are_noted(call, noted):
-    found = facts(f"import torch\nx = torch.ones(2)\n{call}\n")
-    assert bool(found and (found.get("calls") or found.get("loads"))) is noted
+def test_only_calls_of_other_operators_than_pytorchs_own_are_read(call, wanted):
+    assert READER.wants(".py", f"import torch\nx = torch.ones(2)\n{call}\n".encode()) is wanted
 
 
 @pytest.mark.parametrize(
