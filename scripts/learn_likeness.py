@@ -54,7 +54,8 @@ def own(knowledge: Knowledge) -> list[Report]:
     for entry in knowledge.entries:
         if entry.layer == "noise":
             continue
-        reports += [(f"{entry.id} {i}", [entry.layer], text) for i, text in enumerate(entry.examples)]
+        layers = list(entry.follows) if entry.open else [entry.layer]
+        reports += [(f"{entry.id} {i}", layers, text) for i, text in enumerate(entry.examples)]
         for i, text in enumerate(entry.look_alikes):
             if all(found.layer == UNKNOWN for found in diagnose.diagnose(text, knowledge)):
                 reports.append((f"{entry.id} not {i}", [UNKNOWN], text))

@@ -45,8 +45,33 @@ def diagnose(
             judged = worded.backend(knowledge, lines, told)  # or than the name of a part of ExecuTorch
         if judged is not None:
             found = [judged, *(_demoted(d) for d in found)]
+    if len([d for d in found if d.root and d.severity == "error"]) == 1:
+        instead = _second_thought(knowledge, lines, found[0], ending)
+        if instead is not None:
+            found = [instead, *(_demoted(d) for d in found if d.id in knowledge.by_id)]
+    found = [chain.left_open(knowledge, d) for d in found]
     names = steps.named(lines) if found else steps.Named((), None)
     return [steps.fill(diagnosis, lines, names, command) for diagnosis in found]
+
+
+def _second_thought(
+    knowledge: Knowledge, lines: Sequence[Line], first: Diagnosis, ending: Ending | None
+) -> Diagnosis | None:
+    """Return what to say instead where reports in such words hardly ever belong to the layer that was named first."""
+    from kexec_lint.diagnose import resemble, unknown, worded
+
+    entry = knowledge.by_id.get(first.id)
+    numbers = {number for number, _ in first.lines}
+    own = [line for line in lines if line.number in numbers]
+    if first.severity != "error" or not own:
+        return None
+    if first.id == worded.WORDED or (entry is not None and entry.general):
+        if not resemble.doubtful(lines, own, first.layer, of_none=entry is None):
+            return None
+        return resemble.resembling(knowledge, lines, own) or unknown.unknown(knowledge, lines, own, ending)
+    if entry is None or entry.extra or "code_name" in first.fields:
+        return None  # the code that raised it, what the user told and what a status means are not doubted
+    return resemble.outvoting(knowledge, lines, own, first)
 
 
 def _demoted(diagnosis: Diagnosis) -> Diagnosis:

@@ -87,6 +87,14 @@ def of_layer(knowledge: Knowledge, name: str, line: Line, lines: Sequence[Line],
     )
 
 
+def left_open(knowledge: Knowledge, diagnosis: Diagnosis) -> Diagnosis:
+    """Return a root cause whose message leaves open which layer failed as of none, with those that it may be."""
+    entry = knowledge.by_id.get(diagnosis.id)
+    if entry is None or not entry.open or not diagnosis.root:
+        return diagnosis
+    return replace(diagnosis, layer=UNKNOWN, cause=f"{diagnosis.cause} It may be any of {', '.join(entry.follows)}.")
+
+
 def _diagnosis(knowledge: Knowledge, lines: Sequence[Line], own: Sequence[Hit], spoken: str | None) -> Diagnosis:
     """Return the diagnosis of the hits `own` of one entry."""
     entry = own[0].entry

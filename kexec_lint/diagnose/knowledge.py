@@ -21,7 +21,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 4
+_FORMAT = 5
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -71,6 +71,10 @@ class Entry:
     """Wins a line only when no other entry does."""
     general: bool = False
     """A `last` one so general that it yields even to the others."""
+    open: bool = False
+    """By its specification a failure of any of the layers it `follows`: unknown, unless another line says of which."""
+    extra: bool = False
+    """Of a file that the user named."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ def _compile(files: Iterable[Path], extra: Sequence[Path]) -> dict[str, Any]:
         key=lambda e: (
             e.get("general", False),
             e.get("last", False),
-            not e.pop("extra"),
+            not e["extra"],
             e["layer"] != _NOISE,
             order[e["layer"]],
         )
@@ -217,7 +221,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 def _entries(path: Path, data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the entries of one layer file with their needles. Raises KnowledgeError."""
-    known = set(Entry.__dataclass_fields__) - {"needles"} | {"refs", "verified", "source_relation"}
+    known = set(Entry.__dataclass_fields__) - {"needles", "extra"} | {"refs", "verified", "source_relation"}
     found = []
     for entry in data.get("entries") or ():
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
@@ -235,6 +239,8 @@ def _entries(path: Path, data: dict[str, Any]) -> list[dict[str, Any]]:
             value = entry.setdefault(name, [])
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise KnowledgeError(f"{where}: `{name}` is a list of strings")
+        if entry.get("open") and not entry["follows"]:
+            raise KnowledgeError(f"{where}: what is `open` needs `follows`, the layers it may be a failure of")
         if not entry["examples"] or not entry["look_alikes"]:
             raise KnowledgeError(f"{where}: needs at least one of `examples` and one of `look_alikes`")
         if (pattern := entry.get("pattern")) is not None:

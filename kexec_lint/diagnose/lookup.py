@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import replace
 
-from kexec_lint.diagnose.chain import Diagnosis
+from kexec_lint.diagnose.chain import Diagnosis, left_open
 from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge
 from kexec_lint.diagnose.matcher import describe
@@ -77,6 +77,8 @@ def _shown(
         beware=entry.swallow_risk,
         fields=fields,
     )
+    if first:
+        diagnosis = left_open(knowledge, diagnosis)
     diagnosis = fill(diagnosis, [Line(1, text)], Named((), None), None)
     if family is None or code is None:
         return diagnosis

@@ -71,9 +71,9 @@ def _full(d: Diagnosis, knowledge: Knowledge, rule_names: dict[str, str], width:
     executor = f"{_EXECUTORS[d.executor]}: " if d.executor else ""
     layer = knowledge.layer.get(d.layer)
     title = f" ({layer.title})" if layer else ""
-    unknown = d.id == UNKNOWN
+    unknown = d.layer == UNKNOWN
     head = click.style(f"{executor}{'unknown layer' if unknown else d.layer}", fg=_COLOURS[d.severity], bold=True)
-    yield head if unknown else f"{head}{title}  {d.severity}  {d.id}"
+    yield head if d.id == UNKNOWN else f"{head}{title}  {d.severity}  {d.id}"
     label = "root cause" if first and not unknown else "cause"
     yield from _wrapped(f"{label}: {d.cause}", width, "  ")
     if d.beware:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kexec_lint import diagnose
-from kexec_lint.diagnose import clean, matcher
+from kexec_lint.diagnose import clean, lookup, matcher
 from kexec_lint.diagnose.knowledge import FOLDER, Knowledge, KnowledgeError, load
 from kexec_lint.diagnose.needles import bounded, needles
 
@@ -61,7 +61,7 @@ def test_every_example_is_first_its_own_entry(knowledge: Knowledge) -> None:
     for entry in knowledge.entries:
         for example in entry.examples:
             found = diagnose.diagnose(example, knowledge)
-            if not found or found[0].id != entry.id or found[0].layer != entry.layer:
+            if not found or found[0].id != entry.id or found[0].layer != ("unknown" if entry.open else entry.layer):
                 wrong[entry.id, example] = [d.id for d in found]
     assert not wrong
 
@@ -74,6 +74,32 @@ def test_every_look_alike_is_refused(knowledge: Knowledge) -> None:
         if entry.id in ids(knowledge, text)
     ]
     assert not wrong
+
+
+def test_what_is_open_is_unknown_unless_another_line_says_of_which_layer_it_is(knowledge: Knowledge) -> None:
+    open_ = [entry for entry in knowledge.entries if entry.open]
+    assert {"cudnn-not-initialized", "hip-no-gpu", "library-internal-error"} <= {entry.id for entry in open_}
+    for entry in open_:
+        assert len(entry.follows) > 1
+        (found,) = diagnose.diagnose(entry.examples[0], knowledge)
+        assert (found.id, found.layer, found.root) == (entry.id, "unknown", True)
+        assert f"It may be any of {', '.join(entry.follows)}." in found.cause
+        assert found.next_steps
+    text = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\n"
+    found, after = diagnose.diagnose(f"CUDA out of memory. Tried to allocate 2 GiB\n{text}", knowledge)
+    assert (found.layer, after.id, after.layer) == ("gpu-memory", "cudnn-not-initialized", "gpu-launch")
+    (asked,) = lookup.lookup(knowledge, "hip-no-gpu")
+    assert asked.layer == "unknown"
+
+
+def test_what_is_open_says_between_which_layers(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(
+        "layer: gpu-driver\nentries:\n- id: a\n  open: true\n  pattern: never\n  examples: [never]\n"
+        "  look_alikes: [ever]\n  cause: No idea.\n"
+    )
+    with pytest.raises(KnowledgeError, match="open"):
+        load([path])
 
 
 def test_layers_keep_their_names(knowledge: Knowledge) -> None:

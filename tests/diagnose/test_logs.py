@@ -315,7 +315,7 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
             "opencl-driver",
             3,
         ),
-        ("python3[77]: segfault at 0 ip 00007f sp 00007f error 4 in libigc.so.1[7f00+1000]\n", "opencl-build", 1),
+        ("python3[77]: segfault at 0 ip 00007f sp 00007f error 4 in libigc.so.1[7f00+1000]\n", "opencl-driver", 1),
         ("Fatal signal 11\n#00 pc 0001f2 /vendor/lib64/libQnnHtpV75Stub.so (run+12)\n", "executorch-delegate", 2),
         ("Segmentation fault\n#0  0x00007f1 in f () from /opt/app/libapp.so\n", diagnose.UNKNOWN, 1),
     ],
@@ -350,7 +350,7 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
         # a backend's failure brings the runtime's about, not the other way round
         ("Execution of the .pte failed in the Vulkan delegate\n", "executorch-delegate", 1),
         # a pasted title says in its own words that something is not there
-        ("vmap crashes on model load", "pytorch-dispatch", 1),
+        ("torch.vmap: missing batching rule of my operator", "pytorch-dispatch", 1),
         ("Conv2d with padding is missing from the XNNPACK delegate", "executorch-delegate", 1),
     ],
 )

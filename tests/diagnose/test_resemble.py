@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kexec_lint import diagnose
-from kexec_lint.diagnose import resemble
+from kexec_lint.diagnose import resemble, worded
+from kexec_lint.diagnose.chain import Diagnosis, of_layer
 from kexec_lint.diagnose.knowledge import Knowledge
 
 ELSEWHERE = yaml.safe_load((Path(__file__).parent / "data" / "elsewhere.yaml").read_text(encoding="utf-8"))
@@ -39,7 +40,7 @@ def placed(knowledge: Knowledge, text: str) -> tuple[str, str] | None:
         ("Forward method was not found in the Module::method_meta of my model\n", "executorch-runtime"),
         ("ERROR: Failed building wheel for rasterizer\n  Running setup.py clean for rasterizer\n", "pytorch-build"),
         ("failed to allocate memory for the preview, please lower the threads used or buy more\n", "host-memory"),
-        ("Vulkan drivers installed but incompatible. An instance could not be created.\n", "gpu-driver"),
+        ("Vulkan drivers installed but a Vulkan instance could not be created, driver is incompatible\n", "gpu-driver"),
     ],
 )
 def test_a_failure_in_words_of_many_reports_is_placed_by_them(knowledge: Knowledge, text: str, layer: str) -> None:
@@ -48,7 +49,7 @@ def test_a_failure_in_words_of_many_reports_is_placed_by_them(knowledge: Knowled
 
 def test_what_it_says_is_called_a_likeness(knowledge: Knowledge) -> None:
     (found,) = diagnose.diagnose(
-        "Vulkan drivers installed but incompatible. An instance could not be created.\n", knowledge
+        "Vulkan drivers installed but a Vulkan instance could not be created, driver is incompatible\n", knowledge
     )
     assert found.cause.startswith("No known message; its words are most like those of reports of this layer")
     assert found.next_steps
@@ -72,6 +73,74 @@ def test_what_is_like_no_report_stays_unknown(knowledge: Knowledge, text: str) -
 def test_failures_of_other_fields_are_not_placed(knowledge: Knowledge, text: str) -> None:
     found = placed(knowledge, text + "\n")
     assert found is None or found[1] == "unknown" or (IMPORTS.match(text) and found[1] == "loader-abi")
+
+
+def test_the_subject_of_a_message_is_doubted_where_its_words_are_far_more_like_another_layers(
+    knowledge: Knowledge,
+) -> None:
+    text = "Aborting: torch.compile of the extension failed, error: command 'nvcc' failed, no member named 'gradient'\n"
+    lines = diagnose_lines(text)
+    assert resemble.doubtful(lines, lines, "pytorch-autograd", of_none=True)
+    assert not resemble.doubtful(lines, lines, "pytorch-build", of_none=True)
+    assert not resemble.doubtful(lines, [], "pytorch-autograd", of_none=True)
+    text = "sm_120 + local CUDA toolkit < 12.9: FlashInfer JIT failures kill engine init in three default paths\n"
+    assert worded.worded(knowledge, diagnose_lines(text), diagnose_lines(text)) is not None  # speaks of an architecture
+    assert placed(knowledge, f"[Bug]: {text}") == (resemble.RESEMBLES, "pytorch-build")
+
+
+def test_few_words_do_not_belong_to_no_layer(knowledge: Knowledge) -> None:
+    few = diagnose_lines("torch.vmap: missing batching rule of my operator\n")
+    assert not resemble.doubtful(few, few, "pytorch-dispatch", of_none=True)
+    many = diagnose_lines(
+        "usage: optimum-cli export [-h] {onnx,tflite} ...\n"
+        "optimum-cli export: error: argument {onnx,tflite}: invalid choice: 'executorch'"
+        " (choose from 'onnx', 'tflite')\n"
+    )
+    assert resemble.doubtful(many, many, "executorch-runtime", of_none=True)
+    assert not resemble.doubtful(many, many, "executorch-runtime", of_none=False)
+
+
+OUTVOTED = (
+    "GPU error: device lost, the kernel of the program timed out, GPU hang, ring gfx timeout, resetting the GPU\n"
+)
+ENTRY = """\
+layer: LAYER
+entries:
+- id: own-entry
+  pattern: 'kernel of the program timed out'
+  examples: [the kernel of the program timed out]
+  look_alikes: [the kernel timed out]
+  cause: Ours.
+"""
+
+
+def test_a_known_message_is_outvoted_only_where_another_layer_is_all_but_certain(knowledge: Knowledge) -> None:
+    lines = diagnose_lines(OUTVOTED)
+
+    def named(layer: str) -> Diagnosis:
+        return of_layer(knowledge, layer, lines[0], lines, "some-entry", "it belongs to")
+
+    instead = resemble.outvoting(knowledge, lines, lines, named("usage"))
+    assert instead is not None
+    assert instead.layer == "gpu-async-fault"
+    assert instead.cause.startswith("some-entry would be usage, but its words are most like")
+    assert resemble.outvoting(knowledge, lines, lines, named("gpu-async-fault")) is None
+    unlike = diagnose_lines("ValueError: 7\n")
+    assert resemble.outvoting(knowledge, unlike, unlike, named("usage")) is None
+
+
+def test_what_the_user_told_is_not_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(ENTRY.replace("LAYER", "usage"))
+    found = diagnose.diagnose(OUTVOTED, diagnose.load([path]))
+    assert (found[0].id, found[0].layer) == ("own-entry", "usage")
+
+
+def test_what_a_status_means_is_not_doubted(knowledge: Knowledge) -> None:
+    (found,) = diagnose.diagnose("clFinish failed: CL_INVALID_DEVICE_TYPE (-31)\n", knowledge)
+    assert found.layer == "opencl-api"
+    lines = diagnose_lines("clFinish failed: CL_INVALID_DEVICE_TYPE (-31)\n")
+    assert resemble.outvoting(knowledge, lines, lines, found) is not None
 
 
 def test_what_healthy_programs_say_is_not_placed(knowledge: Knowledge) -> None:
