@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -112,23 +112,26 @@ def _likelihoods(lines: Sequence[Line], failed: Sequence[Line], fewest: int = _F
         return {}
     sums = dict.fromkeys(names, 0)
     for row in known:
-        for name, weight in row:
+        for name, weight in _weights(names, row):
             sums[name] += weight
     scores = {name: start[name] + sums[name] / (SCALE * math.sqrt(len(known))) for name in names}
     most = max(scores.values())
     odds = {name: math.exp(score - most) for name, score in scores.items()}
-    return {name: each / sum(odds.values()) for name, each in odds.items()}
+    all_ = sum(odds.values())
+    return {name: each / all_ for name, each in odds.items()}
 
 
 @cache
-def _learned() -> tuple[tuple[str, ...], dict[str, float], dict[str, tuple[tuple[str, int], ...]]]:
-    """Return the layers, what each starts with, and the weights by feature."""
+def _learned() -> tuple[tuple[str, ...], dict[str, float], dict[str, str]]:
+    """Return the layers, what each starts with, and the weights by feature as they are written: a log needs few."""
     head, *rows = LEARNED.read_text(encoding="utf-8").splitlines()
     pairs = [item.rsplit("=", 1) for item in head.split()]
-    names = tuple(name for name, _ in pairs)
-    weights = {}
-    for row in rows:
-        feature, _, values = row.partition("\t")
-        spelled = [value.split(":") for value in values.split()]
-        weights[feature] = tuple((names[int(index)], int(weight)) for index, weight in spelled)
-    return names, {name: float(value) for name, value in pairs}, weights
+    written = {feature: values for feature, _, values in (row.partition("\t") for row in rows)}
+    return tuple(name for name, _ in pairs), {name: float(value) for name, value in pairs}, written
+
+
+def _weights(names: Sequence[str], written: str) -> Iterator[tuple[str, int]]:
+    """Yield the layers of which a feature speaks, each with how much."""
+    for value in written.split():
+        index, _, weight = value.partition(":")
+        yield names[int(index)], int(weight)
