@@ -108,6 +108,8 @@ class Executor(Protocol):
     MENTIONS (optional): by suffix, a few byte strings of which every file that matters holds at least one (`torch`).
     They are looked for before the needles: a tree that does not concern the executor costs little more than reading.
 
+    UNLESS (optional): needle → longer strings in which it does not count; none of them is a part of another.
+
     ALONE (optional): True if `conclude` never finds anything, since every file is judged by itself.
 
     SUFFIXES: file extensions it reads. `needles(codes, suffix)`: literal byte strings made from rule and API metadata;
