@@ -11,9 +11,13 @@ from kexec_lint.source import FileResult, Options, Project, Source
 NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
 SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 ALONE = True
-MENTIONS = dict.fromkeys((".py", ".pyi"), frozenset({b"ueue", b"pyopencl", b"get_g", b"get_local_id"}))
-"""What the needles of Python have in common: fewer words to look for in files that hold none. Of `wait_for=` alone,
-without a queue or PyOpenCL, nothing can be said."""
+_EVENTS = frozenset({b"clReleaseEvent", b"clWaitForEvents", b"clSetUserEventStatus", b"clSVM", b"MemFreeINTEL"})
+_KERNELS = frozenset({b"get_g", b"get_local_id"})
+MENTIONS = dict.fromkeys((".py", ".pyi"), _KERNELS | {b"ueue", b"pyopencl"}) | dict.fromkeys(
+    NATIVE, _KERNELS | _EVENTS | {b"ueue"}
+)
+"""What the needles have in common: fewer words to look for in files that hold none. In Python nothing can be said of
+`wait_for=` alone, without a queue or PyOpenCL."""
 
 
 def needles(codes: frozenset[str], suffix: str) -> frozenset[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kexec_lint import opencl
 from kexec_lint.opencl.frontend.python import lower
 from kexec_lint.opencl.interpreter.relevance import Relevance, concerns
 from kexec_lint.source import Source
@@ -68,3 +69,10 @@ def test_what_names_the_api_or_calls_what_does(end):
 )
 def test_a_module_that_names_neither_the_api_nor_a_queue_does_not_matter(text, wanted):
     assert concerns(text) is wanted
+
+
+@pytest.mark.parametrize("suffix", sorted(opencl.SUFFIXES))
+def test_every_needle_holds_a_mention(suffix):
+    mentions = opencl.MENTIONS.get(suffix, frozenset({b""}))
+    needles = opencl.needles(frozenset({"OCL101"}), suffix) - {b"wait_for="}
+    assert [needle for needle in needles if not any(mention in needle for mention in mentions)] == []
