@@ -24,7 +24,7 @@ RESEMBLES = "resembles"
 LEARNED = Path(__file__).parent / "knowledge" / "likeness.txt"
 SCALE = 10
 """The weights are whole numbers: this many make one."""
-_ENOUGH = 0.55
+_ENOUGH = 0.5
 """Likelihood to name a layer where nothing else did: seven of eight such answers were right about reports of projects
 not learned from."""
 _CERTAIN = 0.85
