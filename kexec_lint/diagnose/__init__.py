@@ -45,7 +45,7 @@ def diagnose(
             judged = worded.backend(knowledge, lines, told)  # or than the name of a part of ExecuTorch
         if judged is not None:
             found = [judged, *(_demoted(d) for d in found)]
-    if len([d for d in found if d.root and d.severity == "error"]) == 1:
+    if len([d for d in found if d.root and d.severity != "info"]) == 1:
         instead = _second_thought(knowledge, lines, found[0], ending)
         if instead is not None:
             found = [instead, *(_demoted(d) for d in found if d.id in knowledge.by_id)]
@@ -63,7 +63,7 @@ def _second_thought(
     entry = knowledge.by_id.get(first.id)
     numbers = {number for number, _ in first.lines}
     own = [line for line in lines if line.number in numbers]
-    if first.severity != "error" or not own:
+    if first.severity == "info" or not own:
         return None
     if first.id == worded.WORDED or (entry is not None and entry.general):
         if not resemble.doubtful(lines, own, first.layer, of_none=entry is None):

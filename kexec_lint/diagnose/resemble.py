@@ -75,7 +75,7 @@ def outvoting(knowledge: Knowledge, lines: Sequence[Line], own: Sequence[Line], 
         return None
     title = knowledge.layer[name].title
     cause = f"{named.id} would be {named.layer}, but its words are most like those of reports of this layer ({title})."
-    return replace(_of(knowledge, name, own[-1], lines), cause=cause)
+    return replace(_of(knowledge, name, own[-1], lines), cause=cause, severity=named.severity)
 
 
 def doubtful(lines: Sequence[Line], own: Sequence[Line], named: str, *, of_none: bool) -> bool:
