@@ -69,8 +69,8 @@ def _second_thought(
         if not resemble.doubtful(lines, own, first.layer, of_none=entry is None):
             return None
         return resemble.resembling(knowledge, lines, own) or unknown.unknown(knowledge, lines, own, ending)
-    if entry is None or entry.extra or "code_name" in first.fields:
-        return None  # the code that raised it, what the user told and what a status means are not doubted
+    if entry is None or entry.extra or not entry.last or "code_name" in first.fields:
+        return None  # what is known exactly is not doubted, nor the code that raised it, nor what the user told
     return resemble.outvoting(knowledge, lines, own, first)
 
 

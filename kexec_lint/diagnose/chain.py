@@ -81,7 +81,7 @@ def of_layer(knowledge: Knowledge, name: str, line: Line, lines: Sequence[Line],
         root=True,
         lines=((line.number, line.text),),
         cause=f"No known message; {judged_by} this layer ({layer.title}).",
-        next_steps=(*layer.trace, "kexec-lint boundary run -- {cmd|CMD}"),
+        next_steps=tuple(dict.fromkeys((*layer.trace, "kexec-lint boundary run -- {cmd|CMD}"))),
         rules=(),
         sources=(),
     )

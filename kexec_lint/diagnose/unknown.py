@@ -36,9 +36,10 @@ _SHORT = 6
 """So few lines are a pasted message, not a log: any words for what is missing, refused or broken are meant."""
 _SAID = re.compile(
     r"""\b(?:can(?:no|'|\ no)t|couldn't|could\ not|unable|won't|doesn't|does\ not|didn't
-      | not\ (?:yet\ )?(?:supported|found|available|implemented|registered|compatible|defined|loaded|built|compiled)
+      | not\ (?:yet\ )?(?:supported|permitted|found|available|implemented|registered|compatible|defined)
+      | not\ (?:yet\ )?(?:loaded|built|compiled)
       | unsupported|unrecogni[sz]ed|incompatible|undefined|missing|invalid|mismatch\w*|crash(?:e[sd]|ing)?
-      | abort(?:s|ed)?|segfault\w*|broken|rejected|refused|corrupt\w*|no\ such|fail\w*|error\w*)\b
+      | abort(?:s|ed)?|segfault\w*|broken|rejected|refused|denied|corrupt\w*|no\ such|fail\w*|error\w*)\b
       | \w(?:Error|Exception|Warning)\b""",
     re.X | re.I,
 )

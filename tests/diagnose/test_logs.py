@@ -352,6 +352,8 @@ def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
         # a pasted title says in its own words that something is not there
         ("torch.vmap: missing batching rule of my operator", "pytorch-dispatch", 1),
         ("Conv2d with padding is missing from the XNNPACK delegate", "executorch-delegate", 1),
+        ("Permission denied when using GPU in a container", "system-permission", 1),
+        ("Error: the driver has insufficient privileges", "system-permission", 1),
     ],
 )
 def test_a_failure_without_a_place_is_judged_by_what_it_speaks_of(

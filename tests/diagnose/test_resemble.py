@@ -108,6 +108,7 @@ layer: LAYER
 entries:
 - id: own-entry
   pattern: 'kernel of the program timed out'
+  last: LAST
   examples: [the kernel of the program timed out]
   look_alikes: [the kernel timed out]
   cause: Ours.
@@ -129,11 +130,19 @@ def test_a_known_message_is_outvoted_only_where_another_layer_is_all_but_certain
     assert resemble.outvoting(knowledge, unlike, unlike, named("usage")) is None
 
 
+def test_what_is_known_exactly_is_not_doubted(knowledge: Knowledge) -> None:
+    text = "nvidia-container-cli: initialization error: nvml error: insufficient permissions\n"
+    (found,) = diagnose.diagnose(text, knowledge)
+    assert not knowledge.by_id[found.id].last
+    assert found.layer == "system-permission"
+
+
 def test_what_the_user_told_is_not_doubted(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
-    path.write_text(ENTRY.replace("LAYER", "usage"))
-    found = diagnose.diagnose(OUTVOTED, diagnose.load([path]))
-    assert (found[0].id, found[0].layer) == ("own-entry", "usage")
+    for last in ("true", "false"):
+        path.write_text(ENTRY.replace("LAYER", "usage").replace("LAST", last))
+        found = diagnose.diagnose(OUTVOTED, diagnose.load([path]))
+        assert (found[0].id, found[0].layer) == ("own-entry", "usage")
 
 
 def test_what_a_status_means_is_not_doubted(knowledge: Knowledge) -> None:
