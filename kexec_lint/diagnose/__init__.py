@@ -63,14 +63,14 @@ def _second_thought(
     entry = knowledge.by_id.get(first.id)
     numbers = {number for number, _ in first.lines}
     own = [line for line in lines if line.number in numbers]
-    if first.severity == "info" or not own:
+    if first.severity == "info" or not own or (entry is not None and entry.extra):
         return None
     if first.id == worded.WORDED or (entry is not None and entry.general):
         if not resemble.doubtful(lines, own, first.layer, of_none=entry is None):
             return None
         return resemble.resembling(knowledge, lines, own) or unknown.unknown(knowledge, lines, own, ending)
-    if entry is None or entry.extra or not entry.last or "code_name" in first.fields:
-        return None  # what is known exactly is not doubted, nor the code that raised it, nor what the user told
+    if entry is None or not entry.last or "code_name" in first.fields:
+        return None  # what is known exactly is not doubted, nor the code that raised it
     return resemble.outvoting(knowledge, lines, own, first)
 
 

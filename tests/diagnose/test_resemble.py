@@ -109,6 +109,7 @@ entries:
 - id: own-entry
   pattern: 'kernel of the program timed out'
   last: LAST
+  general: LAST
   examples: [the kernel of the program timed out]
   look_alikes: [the kernel timed out]
   cause: Ours.
