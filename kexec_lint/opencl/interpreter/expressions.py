@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.graph import Guard
-from kexec_lint.opencl.interpreter import attributes, calls, event_lists, host, queue_properties
+from kexec_lint.opencl.interpreter import attributes, calls, effects, event_lists, host, queue_properties
 from kexec_lint.opencl.interpreter.machine import Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -113,6 +114,7 @@ def _opaque(m: Machine, node: p.Opaque) -> AbstractValue:
 
 def _choice(m: Machine, node: p.Choice) -> AbstractValue:
     test = evaluate(m, node.test)
+    tested(m, test, node.test.span)
     return choice(m, test, lambda: evaluate(m, node.then), lambda: evaluate(m, node.orelse))
 
 
@@ -313,6 +315,7 @@ def operation(m: Machine, op: str, nodes: tuple[p.Value, ...], node: p.Value) ->
         return _shortcut(m, op, nodes, node)
     values = [evaluate(m, n) for n in nodes]
     if op == "not":
+        tested(m, values[0], nodes[0].span)
         return negate(m, values[0])
     if op == "cast":
         return values[-1]
@@ -346,7 +349,8 @@ def _shortcut(m: Machine, op: str, nodes: tuple[p.Value, ...], node: p.Value) ->
     first = evaluate(m, nodes[0])
     if len(nodes) == 2 and isinstance(first, Known) and isinstance(first.value, frozenset):
         queue_properties.examine_choice(m, op, node, first, evaluate(m, nodes[1]))
-    for rest in nodes[1:]:
+    for before, rest in pairwise(nodes):
+        tested(m, first, before.span)
         decided = truth(m, first)
         if decided is not None:
             if decided is (op == "or"):
@@ -376,6 +380,7 @@ def binary(m: Machine, op: str, left: AbstractValue, right: AbstractValue, span:
         if folded is not None:
             return Known(folded, left.skeleton or right.skeleton)
     if op == "%" and isinstance(left, Known) and isinstance(left.value, str):
+        effects.use(m, right, span, "text")
         return _percent(m, left, right)
     if op == "+":
         joined = _concatenate(m, left, right)
@@ -486,7 +491,7 @@ def text(m: Machine, parts: list[AbstractValue], span: p.Span = p.NOWHERE) -> Ab
     """Join parts to a string; what is not known becomes a hole."""
     for value in parts:
         if span is not p.NOWHERE:
-            host.read(m, value, span, "text")
+            effects.use(m, value, span, "text")
     if not any(isinstance(v, Known) and isinstance(v.value, str) for v in parts):
         return m.fresh("text")
     known = [isinstance(v, Known) and v.value is not None for v in parts]
@@ -532,7 +537,7 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
             if certain and not all(isinstance(e, Unknown) and e.key[0] == "spread" for e in certain):
                 return True
             return None if value.items() else False
-        case Object(kind="dict" | "host" | "map"):
+        case Object(kind="dict" | "host" | "map" | "array"):
             return None
         case Object() | FunctionValue() | External():
             return True
@@ -551,6 +556,13 @@ def truth(m: Machine, value: AbstractValue) -> bool | None:
             if len(answers) == 1:
                 return answers.pop()
     return None
+
+
+def tested(m: Machine, value: AbstractValue, span: p.Span) -> None:
+    """A branch or loop depends on a value: an Array gets its element for that, the status of an event is noted."""
+    if isinstance(value, Object) and value.kind == "array":
+        effects.use(m, value, span, "a test")
+    attributes.note_tested(m, value)
 
 
 def _excluded(m: Machine, guard: Guard) -> bool:

@@ -231,6 +231,8 @@ def _constant_method(
                     between += [receiver, part] if number else [part]
                 return expressions.text(m, between) if between else Known("")
         if name == "format":
+            for used in arguments.values:
+                effects.use(m, used, span, "text")
             return _format(m, receiver, arguments)
         if name in ("substitute", "safe_substitute", "render"):
             return Known(value, skeleton=True)
@@ -458,7 +460,7 @@ def _unknown_method(
     if name in ("get", "get_async", "map_to_host") and commands.canonical(base) in m.unknown_memory:
         memory = m.unknown_memory[commands.canonical(base)]
         if memory.kind != "host":
-            return effects.unknown_array_get(m, base, arguments, span)
+            return effects.unknown_array_get(m, base, span)
     if name == "get" and not arguments.positional:
         commands.everything_may_wait(m, span, name)  # as an Array's does
     if name == "setitem" and base in m.unknown_memory:
@@ -581,8 +583,15 @@ def _setattr(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
 
 def _reader(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
     for value, where in zip(arguments.positional, arguments.spans, strict=False):
-        host.read(m, value, where, "a call")
+        effects.use(m, value, where, "a call")
     return m.fresh("builtin")
+
+
+def _absolute(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
+    first = _first(arguments)
+    if isinstance(first, Object) and first.kind == "array":
+        return objects.array_operation(m, [first], span, "abs")
+    return _reader(m, arguments, span)
 
 
 def _quiet(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
@@ -592,7 +601,7 @@ def _quiet(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
 def _number(convert: Callable[[str], object]) -> Handler:
     def handle(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
         first = _first(arguments)
-        host.read(m, first, arguments.spans[0] if arguments.spans else span, "a conversion")
+        effects.use(m, first, arguments.spans[0] if arguments.spans else span, "a conversion")
         if isinstance(first, Known) and not arguments.keywords and len(arguments.positional) == 1:
             try:
                 return Known(convert(first.value))
@@ -697,7 +706,7 @@ def _str(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
     if isinstance(first, Object) and first.kind == "path":
         known: AbstractValue = first.state["path"]
         return known
-    host.read(m, first, span, "text")
+    effects.use(m, first, span, "text")
     return m.fresh("text")
 
 
@@ -752,7 +761,7 @@ BUILTINS: dict[str, Handler] = {
     "max": _reader,
     "any": _reader,
     "all": _reader,
-    "abs": _reader,
+    "abs": _absolute,
     "bytes": _reader,
     "bytearray": _reader,
     **dict.fromkeys(("isinstance", "hasattr", "id", "type", "callable", "issubclass", "vars", "hash"), _quiet),

@@ -374,7 +374,7 @@ def _if(
 ) -> Flow:
     if isinstance(node, p.Name | p.Attr):
         host.read(m, test, node.span, "a test")
-    attributes.note_tested(m, test)
+    expressions.tested(m, test, node.span)
     decided = expressions.truth(m, test)
     if decided is not None:
         return execute_block(m, then if decided else orelse)
@@ -462,6 +462,8 @@ def iterate(m: Machine, source: AbstractValue, span: p.Span) -> list[AbstractVal
             return [expressions.item(m, source, Known(i), span) for i in range(UNROLL)]
         case Object(kind="list" | "set"):
             return [e for e in source.items() if e != ABSENT] + [m.fresh("element")]
+        case Object(kind="array"):
+            return [expressions.item(m, source, m.fresh("index"), span) for _ in range(UNROLL)]
         case Phi():
             longest: list[AbstractValue] = []
             for _, option in source.options:
@@ -520,7 +522,7 @@ def _loop(m: Machine, loop: p.Loop) -> Flow:
             assign(m, loop.target, element, loop.span)
         if loop.test is not None and (turn or not loop.test_last):
             test = expressions.evaluate(m, loop.test)
-            attributes.note_tested(m, test)
+            expressions.tested(m, test, loop.test.span)
             decided = expressions.truth(m, test)
             if decided is False:
                 finished = True

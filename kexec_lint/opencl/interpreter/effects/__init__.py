@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.api.model import CallModel
 from kexec_lint.opencl.interpreter.effects import arrays, launches, making, maps, transfers, waits
-from kexec_lint.opencl.interpreter.effects.arrays import unknown_array_get
+from kexec_lint.opencl.interpreter.effects.arrays import unknown_array_get, use
 from kexec_lint.opencl.interpreter.effects.launches import generated_call, launch, launch_call
 from kexec_lint.opencl.interpreter.effects.making import allocate
 from kexec_lint.opencl.interpreter.effects.maps import unmap
@@ -103,4 +103,5 @@ __all__ = [
     "set_status",
     "unknown_array_get",
     "unmap",
+    "use",
 ]

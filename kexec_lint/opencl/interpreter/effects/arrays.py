@@ -19,6 +19,7 @@ from kexec_lint.opencl.interpreter.values import (
     AbstractValue,
     Known,
     Object,
+    Phi,
     TupleValue,
     Unknown,
 )
@@ -114,7 +115,30 @@ def _download(
     return into, event
 
 
-def unknown_array_get(m: Machine, base: AbstractValue, arguments: Arguments, span: p.Span) -> AbstractValue:
+def use(m: Machine, value: AbstractValue, span: p.Span, what: str) -> None:
+    """Host code needs the elements of a value, for text, a number or a test: an Array with a queue gets them then
+    (`Array.__str__`, `__repr__`, `__bool__`), host memory is read."""
+    match value:
+        case Object(kind="array"):
+            if value.state.get("queue_value", NONE) != NONE:
+                _download(m, value, {}, span, False)
+        case Object(kind="list" | "set"):
+            for element in value.items():
+                use(m, element, span, what)
+        case TupleValue(items=items):
+            for element in items:
+                use(m, element, span, what)
+        case Phi():
+            if any(isinstance(option, Object) and option.kind == "array" for _, option in value.options):
+                commands.everything_may_wait(m, span, what)
+            host.read(m, value, span, what)
+        case Unknown() if (known := m.unknown_memory.get(commands.canonical(value))) and known.kind != "host":
+            commands.everything_may_wait(m, span, what)  # as an Array does, if it is one
+        case _:
+            host.read(m, value, span, what)
+
+
+def unknown_array_get(m: Machine, base: AbstractValue, span: p.Span) -> AbstractValue:
     """`.get()` on something whose storage was used as memory: an Array of unknown origin."""
     operands = commands.accesses(m, base, "src", True, False)
     state = m.state_of(commands.canonical(base)) or {}

@@ -110,9 +110,14 @@ def buffer(m: Machine, row: CallModel, arguments: Arguments, span: p.Span, recei
 def image_from_array(
     m: Machine, row: CallModel, arguments: Arguments, span: p.Span, receiver: AbstractValue
 ) -> AbstractValue:
+    """`image_from_array(ctx, ary, …, mode)`: for reading, or for writing with mode "w"; a copy of the array (L1536)."""
+    bound = arguments.bind(row.params)
+    mode = bound.get("mode", Known("r"))
     memory = g.Memory("image", "image", known=True, created=m.site(span))
-    memory.access = "read"
-    return m.object("memory", span, "image", memory)
+    if isinstance(mode, Known) and not arguments.open_keywords:
+        memory.access = {"r": "read", "w": "write"}.get(str(mode.value))
+    host.read(m, bound.get("ary", NONE), span, "the copy into the new image")
+    return m.object("memory", span, "image", memory, context=bound.get("ctx", NONE))
 
 
 def user_event(
