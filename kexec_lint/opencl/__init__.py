@@ -12,7 +12,7 @@ NATIVE = frozenset({".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".hh", ".inl"})
 SUFFIXES = frozenset({".py", ".pyi", ".cl", ".ocl"}) | NATIVE
 ALONE = True
 _EVENTS = frozenset({b"clReleaseEvent", b"clWaitForEvents", b"clSetUserEventStatus", b"clSVM", b"MemFreeINTEL"})
-_KERNELS = frozenset({b"get_g", b"get_local_id"})
+_KERNELS = frozenset({b"al_id"})  # get_global_id, get_local_id: no kernel makes do with get_group_id
 MENTIONS = dict.fromkeys((".py", ".pyi"), _KERNELS | {b"ueue", b"pyopencl"}) | dict.fromkeys(
     NATIVE, _KERNELS | _EVENTS | {b"ueue"}
 )
