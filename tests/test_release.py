@@ -32,8 +32,15 @@ def test_the_licence_of_every_dependency_is_told() -> None:
     base = re.search(r"^dependencies = \[\n(.*?)^\]", project, re.M | re.S)[1]
     for name in re.findall(r'^  "([\w-]+)', base, re.M):
         assert re.search(rf"^\|[^|]*\b{re.escape(name)}\b[^|]*\|", page, re.M), name
-    for name in ("distributed", "pyopencl", "numpy", "pocl-binary-distribution", "pygls", "torch", "executorch"):
+    for name in ("distributed", "pyopencl", "numpy", "pocl-binary-distribution", "pygls", "ahocorasick-rs", "torch", "executorch"):
         assert re.search(rf"\b{name}\s", page), name
+
+
+def test_all_is_every_extra_that_a_user_may_want() -> None:
+    project = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+    extras = re.search(r"^\[project.optional-dependencies\]\n(.*?)^\[", project, re.M | re.S)[1]
+    names = set(re.findall(r"^(\w+) = \[", extras, re.M))
+    assert set(re.search(r'^all = \["kexec-lint\[(.*)\]"\]$', extras, re.M)[1].split(",")) == names - {"all", "docs", "test"}
 
 
 def test_every_public_name_is_there() -> None:

@@ -201,6 +201,7 @@ class Run:
         with self.timed("reading files"):
             quiet = self._quiet()
             wishes: list[tuple[Target, Profile, reading.Wish, str]] = []
+            finders: dict[tuple[int, str, bool], Callable[[bytes], Any] | None] = {}
             for target in self.targets:
                 tells = self.tells(target.shown)
                 self.report.files += self.shows(target)
@@ -214,7 +215,11 @@ class Run:
                 if readers or tells:
                     data = self.data.get(target.shown, self.buffers.get(target.path))
                     suffix = discovery.suffix(target.path)
-                    wish = reading.Wish(target.path, suffix, readers, silencing if tells else None, data)
+                    key = (id(profile), suffix, tells)
+                    if key not in finders:
+                        finders[key] = reading.finder(suffix, readers, tells) if len(self.targets) > _MANY else None
+                    pattern = silencing if tells else None
+                    wish = reading.Wish(target.path, suffix, readers, pattern, data, finders[key])
                     wishes.append((target, profile, wish, stamp if tells and data is None else ""))
             seen = reading.look_all([wish for _, _, wish, _ in wishes], self.request.jobs or processors())
             for (target, profile, wish, stamp), (wanted, commented, data, problem) in zip(wishes, seen, strict=True):

@@ -9,8 +9,8 @@ import marshal
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from kexec_lint.engine import notebooks
 from kexec_lint.engine.executors import Reader
@@ -24,16 +24,19 @@ _SHARE = 250
 _MOST = 8
 """Processes; more of them wait for the one that finds the files."""
 
+_SILENCING = (b"kexec:", b"noqa")
+
 
 class Wish(NamedTuple):
     """A file to look at. `readers`: whose needles count; `silencing`: what a suppression in it looks like, or None if
-    it does not matter; `data`: what stands for the file on the disk."""
+    it does not matter; `data`: what stands for the file on the disk; `found`: see `finder`."""
 
     path: str
     suffix: str
     readers: tuple[Reader, ...]
     silencing: re.Pattern[bytes] | None = None
     data: bytes | None = None
+    found: Callable[[bytes], Any] | None = None
 
 
 class Seen(NamedTuple):
@@ -66,12 +69,28 @@ def look(wish: Wish) -> Seen:
         code, suffix = notebooks.without_pictures(data), ".py"
         if len(code) > LIMIT:
             return Seen(problem=f"larger than {LIMIT // MEGABYTE} MB without its pictures, not checked")
+    if wish.found is not None and not wish.found(code):
+        return _NOTHING
     known: dict[bytes, bool] = {}
     wanted = tuple([at for at, reader in enumerate(wish.readers) if reader.wants(suffix, code, known)])
     commented = wish.silencing is not None and (
-        b"kexec:" in code or (b"noqa" in code and wish.silencing.search(code) is not None)
+        _SILENCING[0] in code or (_SILENCING[1] in code and wish.silencing.search(code) is not None)
     )
     return Seen(wanted, commented, data) if wanted or commented else _NOTHING
+
+
+def finder(suffix: str, readers: Sequence[Reader], silencing: bool) -> Callable[[bytes], Any] | None:
+    """Return what tells by one look whether a file holds any needle or a word of suppressions, None without the extra
+    `fast`: then each word is looked for in turn."""
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+    except ImportError:
+        return None
+    words = set(_SILENCING) if silencing else set()
+    for reader in readers:
+        words.update(reader.needles.get(".py" if suffix == ".ipynb" else suffix, ()))
+    # Of matches that overlap it tells only one: which needles there are is asked again where there is any.
+    return BytesAhoCorasick(sorted(words), matchkind=MatchKind.LeftmostFirst).find_matches_as_indexes
 
 
 def content(path: str, limit: int) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -117,3 +119,37 @@ def test_pictures_of_a_notebook_do_not_count(tmp_path):
     path.write_bytes(b'{"image/png": "' + b"A" * reading.LIMIT + b'", "source": "flint"}')
     assert reading.look(Wish(str(path), ".ipynb", (STONES,))).wanted == (0,)
     assert reading.LIMIT < notebooks.LIMIT
+
+
+@pytest.mark.parametrize("alphabet", ["root_ableaftreflintkxc:noqa \n", "tr_a\n"])
+def test_one_look_leaves_out_nothing(tmp_path, alphabet):
+    pytest.importorskip("ahocorasick_rs")
+    found = reading.finder(".py", (PLANTS, STONES), silencing=True)
+    assert found is not None
+    words = [b"root_a", b"root_b", b"leaf", b"flint", b"kexec:", b"noqa"]
+    chance = random.Random(7)
+    held = 0
+    for _ in range(400):
+        parts = [chance.choice(words) if chance.random() < 0.2 else chance.choice(alphabet).encode() for _ in range(12)]
+        text = b"".join(parts)
+        (wish,) = wishes(tmp_path, [text])
+        assert bool(found(text)) is any(word in text for word in words)
+        assert reading.look(wish._replace(found=found)) == reading.look(wish)
+        held += bool(found(text))
+    assert 100 < held < 400
+
+
+def test_without_the_extra_each_word_is_looked_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
+    assert reading.finder(".py", (PLANTS,), silencing=True) is None
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_run_finds_the_same_with_the_extra_and_without(tree, run, monkeypatch, there):
+    if there:
+        pytest.importorskip("ahocorasick_rs")
+    else:
+        monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
+    tree({f"f{number}.py": "MARK[OCL101]\n" if number % 9 == 0 else "x = 1\n" for number in range(90)})
+    report = run()
+    assert (len(report.findings), report.files, report.analysed) == (10, 90, 10)
