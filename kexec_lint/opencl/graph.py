@@ -293,7 +293,8 @@ class ThreadStart:
 @dataclass(frozen=True)
 class Argument:
     """One kernel argument: `kind` is "memory", "array" (an Array object itself), "local", "scalar" (a sized one),
-    "python" (an int or float), "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar.
+    "python" (an int or float), "host" (a host array), "sampler", "none", "unknown". `size` in bytes for a scalar;
+    `several`: it may be an array of them, as `numpy.float32(x)` is where `x` is one.
     """
 
     kind: str
@@ -301,6 +302,7 @@ class Argument:
     type: str = ""
     memory: Memory | None = None
     span: Span | None = None
+    several: bool = False
 
 
 @dataclass(eq=False)

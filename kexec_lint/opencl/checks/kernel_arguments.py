@@ -41,6 +41,8 @@ def _for_scalar(param: KernelParam, argument: g.Argument, dtypes_declared: bool)
                 f"pass {_numpy(param.type)}(…), or declare the types once with set_scalar_arg_dtypes",
             )
         case "scalar" if not dtypes_declared and argument.size is not None and param.size is not None:
+            if argument.several and param.type[-1:].isdigit():
+                return None
             if argument.size != param.size:
                 given = f"{argument.type or 'a scalar'} of {argument.size} bytes"
                 return given, wanted, f"pass {_numpy(param.type)}(…)"

@@ -118,6 +118,9 @@ def flags(graph: g.EnqueueGraph) -> Iterator[Evidence]:
     for command in graph.commands:
         if command.kind != "kernel" or not isinstance(command.kernel, Kernel) or not command.kernel.signature_known:
             continue
+        given = command.launch.arguments if command.launch is not None else None
+        if given is not None and len(given) != len(command.kernel.params):
+            continue  # OCL403: which argument belongs to which parameter is not known
         for access in command.accesses:
             allowed = access.memory.root.access
             if not access.certain or access.position is None or allowed is None:

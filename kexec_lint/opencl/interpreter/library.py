@@ -152,6 +152,8 @@ def _host_function(m: Machine, dotted: str, arguments: Arguments, span: p.Span) 
                 host.read(m, value, span, dotted)
     module, _, last = dotted.rpartition(".")
     if module.startswith("numpy") and last in SCALAR_SIZES:
+        if isinstance(first, TupleValue) or (isinstance(first, Object) and first.kind in ("list", "host", "map")):
+            return host.make(m, span, f"{last}(…)")  # of several numbers it makes an array
         return Object("scalar", {"size": SCALAR_SIZES[last], "type": last, "value": first})
     if module.startswith("numpy") and (last in host_api.ARRAY_MAKERS or module in ("numpy", "numpy.random")):
         dimensions = None

@@ -187,7 +187,8 @@ def _describe(m: Machine, value: AbstractValue, span: p.Span | None) -> g.Argume
         case Object(kind="local"):
             return g.Argument("local", span=span)
         case Object(kind="scalar"):
-            return g.Argument("scalar", value.state["size"], value.state["type"], span=span)
+            several = isinstance(value.state["value"], Unknown | Phi)
+            return g.Argument("scalar", value.state["size"], value.state["type"], span=span, several=several)
         case Object(kind="host"):
             kind = "memory" if value.state.get("as_svm") else "host"
             return g.Argument(kind, memory=value.model, span=span)
