@@ -133,11 +133,15 @@ class LibraryObject:
 
 @dataclass(frozen=True)
 class Swallow:
-    """A `try` that loads an extension whose failure the handler drops. `modules`: what is imported or loaded."""
+    """A `try` that loads an extension whose failure the handler drops.
+
+    `modules`: what is imported or loaded; `asked`: the file asks `hasattr(torch.ops…)` somewhere.
+    """
 
     at: Location
     modules: tuple[str, ...]
     handler: Location
+    asked: bool = False
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ _FLOATING = frozenset(
 )
 """Types for which another floating dtype is a plausible input; an index of another dtype than int64 is not."""
 _CAST = re.compile(r"(?:\(|_cast\s*<)\s*(?:const\s+)?(?P<type>[\w:]+)\s*(?:const\s*)?\*\s*(?:>\s*\(|\))\s*$")
+_FACTORY = re.compile(r"\b(?:at|torch)::(?P<name>empty|zeros)\s*\(\s*\{\s*0\s*\}\s*\)")
+"""An empty tensor without options: float32 on the CPU."""
+_OBJECT = re.compile(r"\b(?!ctx\b|context\b)\w+\s*->\s*\w+\s*\(")
+"""A method of an object behind a pointer, which no tensor is."""
+_BRACE = re.compile(rb"[{}]")
 _DISPATCH = re.compile(r"\bAT_DISPATCH_(?P<kind>\w+)\s*\(")
 _WORDS = aten.words(
     "if for while switch return sizeof static_cast reinterpret_cast const_cast dynamic_cast "
@@ -68,7 +73,33 @@ def read_functions(file: NativeFile) -> list[Function]:
         found.append(read_function(file, node, declarator, body, name.rpartition("::")[2]))
         if b"<<<" in file.data:
             bodies.append((found[-1].name, file.plain[body.start_byte : body.end_byte].decode(errors="replace")))
+    if b"autograd::Function<" in file.data:
+        found += _autograd_functions(file)
     return _checked_by_callers(found, bodies) if any(f.of_kind("launch") for f in found) else found
+
+
+def _autograd_functions(file: NativeFile) -> list[Function]:
+    """Return `X::apply` of each class that is a torch::autograd::Function; what its forward and backward call is
+    what it calls, raw pointers and methods of other objects included."""
+    found = []
+    for node in walk(file.tree.root_node, "class_specifier", "struct_specifier"):
+        head, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        bases = next((c for c in node.children if c.type == "base_class_clause"), None)
+        if head is None or body is None or bases is None or "autograd::Function<" not in file.text(bases):
+            continue
+        calls: list[str] = []
+        pure = True
+        for method in body.named_children:
+            declarator = function_declarator(method) if method.type == "function_definition" else None
+            inner = method.child_by_field_name("body")
+            if declarator is None or inner is None:
+                continue
+            facts = read_function(file, method, declarator, inner, "")
+            text = file.plain[inner.start_byte : inner.end_byte].decode(errors="replace")
+            calls += [*facts.calls, *(e.kind for e in facts.of_kind("data-pointer", "launch")), *_OBJECT.findall(text)]
+            pure &= facts.pure and not _OBJECT.search(text)
+        found.append(Function(f"{file.text(head)}::apply", file.at(head), pure=pure, calls=tuple(dict.fromkeys(calls))))
+    return found
 
 
 def _checked_by_callers(found: list[Function], bodies: list[tuple[str, str]]) -> list[Function]:
@@ -115,6 +146,7 @@ def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, na
         *_unchecked_devices(file, body, text, parameters),
         *_dispatches(file, body, text),
         *_writes(file, body, text, parameters),
+        *_factories(file, body, text),
     ]
     calls = [
         m["name"] for m in _CALL.finditer(text) if m["name"] not in _WORDS and not m["name"].startswith("AT_DISPATCH")
@@ -133,7 +165,11 @@ def read_function(file: NativeFile, node: Node, declarator: Node, body: Node, na
         tuple(events),
         False,
         pure,
-        tuple(dict.fromkeys(c.rpartition("::")[2] for c in own)),
+        tuple(
+            dict.fromkeys(
+                "::".join(c.rsplit("::", 2)[-2:] if c.endswith("::apply") else c.split("::")[-1:]) for c in own
+            )
+        ),
     )
 
 
@@ -244,10 +280,11 @@ def looks_at_device(text: str, name: str) -> bool:
 def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
     """Return kernel launches; the detail says what the function leaves out: check, stream, guard."""
     found = []
+    cut = file.plain[body.end_byte : _end(file, body)].decode(errors="replace")
     for match in _LAUNCH.finditer(text):
         kernel, start = _launched(text, match.start())
         missing = []
-        if not _LAUNCH_CHECK.search(text, match.end()):
+        if not _LAUNCH_CHECK.search(text, match.end()) and not _LAUNCH_CHECK.search(cut):
             missing.append("check")
         config = split_arguments(match["config"])
         if len(config) == 1 and config[0] and "," not in config[0]:
@@ -260,6 +297,17 @@ def _launches(file: NativeFile, body: Node, text: str) -> list[Event]:
         at = file.span(offset, offset + len(text[start : match.end()].encode()))
         found.append(Event("launch", at, kernel, ",".join(missing)))
     return found
+
+
+def _end(file: NativeFile, body: Node) -> int:
+    """Return where a body ends; what does not parse (a macro used without a semicolon) cuts it short, and then the
+    braces say."""
+    depth = 0
+    for match in _BRACE.finditer(file.plain, body.start_byte) if body.has_error else ():
+        depth += 1 if match.group() == b"{" else -1
+        if depth == 0:
+            return max(match.end(), body.end_byte)
+    return body.end_byte
 
 
 def _launched(text: str, end: int) -> tuple[str, int]:
@@ -284,6 +332,14 @@ def _dispatches(file: NativeFile, body: Node, text: str) -> list[Event]:
         offset = body.start_byte + len(text[: match.start()].encode())
         found.append(Event("dtype-switch", file.span(offset, offset + len(match.group()) - 1), match["kind"]))
     return found
+
+
+def _factories(file: NativeFile, body: Node, text: str) -> list[Event]:
+    match = _FACTORY.search(text)
+    if match is None:
+        return []
+    offset = body.start_byte + len(text[: match.start()].encode())
+    return [Event("factory", file.span(offset, offset + len(match.group().encode())), match["name"])]
 
 
 def _writes(file: NativeFile, body: Node, text: str, parameters: tuple[Parameter, ...]) -> list[Event]:

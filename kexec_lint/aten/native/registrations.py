@@ -321,7 +321,7 @@ def _read_impl(
             False,
             through,
             tuple(dict.fromkeys((*outer, *guard(call, file)))),
-            "",
+            "boxed" if file.text(arguments[-1]).startswith("TORCH_BOX") else "",
             block.kind,
         )
     )

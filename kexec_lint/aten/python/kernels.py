@@ -496,7 +496,10 @@ class _Reader:
     # Results
 
     def factory(self, node: ast.expr) -> Event | None:
-        """Return an event for a factory call of torch without a device (detail: what is missing)."""
+        """Return an event for a factory call of torch without a device (detail: what is missing).
+
+        Not `sure` where it is empty: a placeholder, as kernels return too.
+        """
         if not isinstance(node, ast.Call):
             return None
         name = self.module.dotted(node.func)
@@ -506,7 +509,10 @@ class _Reader:
         if "device" in given or None in given:
             return None
         missing = "device" if "dtype" in given else "device and dtype"
-        return Event("factory", self.module.at(node), name, missing)
+        shape = node.args[0] if len(node.args) == 1 else None
+        size = shape.elts[0] if isinstance(shape, (ast.List, ast.Tuple)) and len(shape.elts) == 1 else shape
+        empty = isinstance(size, ast.Constant) and size.value == 0
+        return Event("factory", self.module.at(node), name, missing, not empty)
 
     def result(self, value: ast.expr | None, node: ast.AST) -> None:
         if value is None or (isinstance(value, ast.Constant) and value.value is None):

@@ -282,6 +282,8 @@ class Module:
                 found.append(f"def@{parent.lineno}")
             elif isinstance(parent, (ast.For, ast.While)):
                 found.append(f"loop@{parent.lineno}")
+            elif isinstance(parent, ast.With) and any("_scoped_library" in ast.dump(i) for i in parent.items):
+                found.append(f"scoped@{parent.lineno}")  # what is registered in it ends with it
             child, parent = parent, self.parents.get(parent)
         return tuple(reversed(found))
 

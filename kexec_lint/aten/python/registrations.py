@@ -32,13 +32,16 @@ ROLES = {
 
 
 class Registrations:
-    """Collects the registrations of one module into `facts`; `operators`: variable → operator of a custom_op."""
+    """Collects the registrations of one module into `facts`.
+
+    `operators`: scope and name of a variable → rows where it is bound, and to the operator of which custom_op.
+    """
 
     def __init__(self, module: Module, libraries: Libraries, facts: FileBuilder) -> None:
         self.module = module
         self.libraries = libraries
         self.facts = facts
-        self.operators: dict[str, str] = {}
+        self.operators: dict[tuple[ast.AST, str], list[tuple[int, str]]] = {}
         self._functions: dict[ast.AST, Function] = {}
 
     def read(self) -> None:
@@ -95,8 +98,8 @@ class Registrations:
                     "write it as 'namespace::name'; torch.library raises ValueError on this one",
                 )
                 continue
-            if target:
-                self.operators[target] = name
+            if target is not None:
+                self.operators.setdefault(target, []).append((call.lineno, name))
             self.facts.definitions.append(
                 Definition(
                     name,
@@ -115,24 +118,30 @@ class Registrations:
             if schema is not None and schemas is None:
                 self.facts.open_definitions.add(name.partition("::")[0])
 
-    def applied_to(self, call: ast.Call, given: ast.expr | None) -> tuple[Function | None, str]:
-        """Return the function an API call is applied to (argument, decorated, called) and the name it is bound
-        to."""
+    def applied_to(self, call: ast.Call, given: ast.expr | None) -> tuple[Function | None, tuple[ast.AST, str] | None]:
+        """Return the function an API call is applied to (argument, decorated, called), and scope and name of the
+        variable that it is bound to."""
         parent = self.module.parents.get(call)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and call in parent.decorator_list:
-            return self.function(parent), parent.name
+            return self.function(parent), (self.module.scope(parent), parent.name)
         outer: ast.AST = call
         if given is None and isinstance(parent, ast.Call) and parent.func is call and parent.args:
             given, outer = parent.args[0], parent
         bound = self.module.parents.get(outer)
-        name = ""
+        target = None
         if isinstance(bound, ast.Assign) and isinstance(bound.targets[0], ast.Name):
-            name = bound.targets[0].id
-        return self.resolve_function(given, call)[0], name
+            target = (self.module.scope(bound), bound.targets[0].id)
+        return self.resolve_function(given, call)[0], target
 
     def custom_operator(self, node: ast.expr) -> str:
-        """Return the operator of a CustomOpDef variable, or ""."""
-        return self.operators.get(node.id, "") if isinstance(node, ast.Name) else ""
+        """Return the operator of a CustomOpDef variable, or ""; in its own scope the last binding before counts."""
+        if isinstance(node, ast.Name):
+            for scope in self.module.scopes(node):
+                bound = self.operators.get((scope, node.id))
+                if bound is not None:
+                    before = [name for row, name in bound if row <= node.lineno]
+                    return before[-1] if before else bound[-1][1]
+        return ""
 
     def operator(self, node: ast.expr | None, library: Library | None = None) -> list[str] | None:
         """Return the operators an argument names (string, torch.ops path, CustomOpDef), or None if computed."""

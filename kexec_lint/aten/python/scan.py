@@ -38,7 +38,7 @@ def read_python(source: Source, project: Project) -> FileFacts | None:
         libraries = Libraries(module, project, facts)
         registrations = Registrations(module, libraries, facts)
         registrations.read()
-        Uses(module, project, registrations.operators, facts).read()
+        Uses(module, project, registrations.custom_operator, facts).read()
     if any(word in text for word in BUILDS):
         read_builds(module, project, facts)
     if "cuda" in text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Callable
 
 from kexec_lint.aten import aten
 from kexec_lint.aten.facts import Call, FileBuilder, Swallow
@@ -43,12 +44,13 @@ IGNORED_IMPORTS = frozenset(sys.stdlib_module_names) | aten.words(
 
 
 class Uses:
-    """Collects calls and loads; `operators`: variable → operator of the module's own custom_op functions."""
+    """Collects calls and loads; `custom`: what tells the operator of a variable that holds the module's own
+    custom_op."""
 
-    def __init__(self, module: Module, project: Project, operators: dict[str, str], facts: FileBuilder) -> None:
+    def __init__(self, module: Module, project: Project, custom: Callable[[ast.expr], str], facts: FileBuilder) -> None:
         self.module = module
         self.project = project
-        self.operators = operators
+        self.custom = custom
         self.facts = facts
         self.compiled = _compiled_functions(module)
         self.parameters_with_grad = _module_parameters(module)
@@ -140,12 +142,10 @@ class Uses:
 
     def operator(self, node: ast.expr) -> str:
         """Return the operator an expression calls, or ""."""
-        if (
-            isinstance(node, ast.Name)
-            and node.id in self.operators
-            and not self.module.assigned.get((self.module.scope(node), node.id))
-        ):
-            return self.operators[node.id]
+        if isinstance(node, ast.Name) and not self.module.assigned.get((self.module.scope(node), node.id)):
+            custom = self.custom(node)
+            if custom:
+                return custom
         name = self.module.dotted(node) if self.module.in_torch(node) else ""
         if not name.startswith("torch.ops."):
             return ""
@@ -208,12 +208,13 @@ class Uses:
                     modules += self.module.strings(argument(inner, 0, "name")) or ()
         if not modules or node.orelse:
             return
+        asked = "hasattr(torch.ops" in self.module.source.text
         for handler in node.handlers:
             caught = ast.unparse(handler.type) if handler.type is not None else "Exception"
             kinds = ("ImportError", "OSError", "Exception", "ModuleNotFoundError", "RuntimeError")
             if any(kind in caught for kind in kinds) and all(_only_logs(s) for s in handler.body):
                 at = self.module.place(handler.lineno, handler.col_offset + 1, handler.lineno, handler.col_offset + 7)
-                self.facts.swallowed.append(Swallow(self.module.at(node.body[0]), tuple(modules), at))
+                self.facts.swallowed.append(Swallow(self.module.at(node.body[0]), tuple(modules), at, asked))
 
     def imports(self) -> None:
         """Record imports that are neither torch, a well-known package nor in the tree: they may load operators."""

@@ -248,3 +248,67 @@ lib.define("f(torch.distributed.device_mesh.DeviceMesh mesh, int dim) -> Tensor"
 lib.impl("f", lambda mesh, dim: torch.ones(1), "CompositeExplicitAutograd")
 lib.define("g(torch.dtype d) -> Tensor")  # expect: ATN116
 lib.impl("g", lambda d: torch.ones(1), "CompositeExplicitAutograd")
+# case: scoped libraries one after the other
+import torch
+def run():
+    with torch.library._scoped_library("m1", "FRAGMENT") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x.sin(), "CompositeImplicitAutograd")
+    with torch.library._scoped_library("m1", "FRAGMENT") as lib:
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", lambda x: x.cos(), "CompositeImplicitAutograd")
+        lib.define("f(Tensor x) -> Tensor")  # expect: ATN111
+# case: variables of several functions that hold custom_ops
+import torch
+def first():
+    @torch.library.custom_op("m1::add", mutates_args=())
+    def op(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+    @op.register_fake
+    def _(x, y):
+        return torch.empty_like(x)
+    return op
+def second():
+    op = torch.library.custom_op("m1::neg", lambda x: -x, mutates_args=(), schema="(Tensor x) -> Tensor")
+    @op.register_fake
+    def _(x):
+        return torch.empty_like(x)
+    return op
+def third():
+    @torch.library.custom_op("m1::mul", mutates_args=())
+    def op(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * y
+    @op.register_fake
+    def _(x):  # expect: ATN106
+        return torch.empty_like(x)
+    return op
+# case: a test that tries kernels of one name
+# file: tests/test_kernels.py
+import torch
+def test_mutation():
+    @torch.library.custom_op("m1::f", mutates_args=())
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+    @f.register_fake
+    def _(x):
+        return torch.empty_like(x)
+    @torch.library.custom_op("m1::f", mutates_args=())
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+    @f.register_fake
+    def _(x):
+        return torch.empty_like(x)
+    @f.register_fake  # expect: ATN111
+    def _(x):
+        return torch.empty_like(x)
+# case: a kernel without a key and an operator without a tensor
+import torch
+lib = torch.library.Library("m1", "DEF")
+lib.define("seed(int value) -> ()")
+lib.define("state() -> int")
+lib.define("scale(Tensor x, int value) -> Tensor")
+lib.impl("seed", lambda value: None)
+@torch.library.impl(lib, "state", "")
+def state():
+    return 1
+lib.impl("scale", lambda x, value: x * value)  # expect: ATN118

@@ -340,3 +340,37 @@ lib = torch.library.Library("m1", "DEF")
 lib.define("f(Tensor x) -> Tensor")
 lib.impl("f", F.apply, "CPU")  # expect: ATN127
 lib.impl("f", F.apply, "Autograd")
+# case: a placeholder as the kernel returns it
+import torch
+from . import _C
+@torch.library.custom_op("m1::attention", mutates_args=("out",), device_types="cuda")
+def attention(q: torch.Tensor, out: torch.Tensor, lse: bool) -> torch.Tensor:
+    return _C.attention(q, out, lse)
+@torch.library.custom_op("m1::softmax", mutates_args=("out",), device_types="cuda")
+def softmax(q: torch.Tensor, out: torch.Tensor, lse: bool) -> torch.Tensor:
+    return _C.softmax(q, out, lse)
+@torch.library.register_fake("m1::attention")
+def _(q, out, lse):
+    if lse:
+        return torch.empty((q.size(0), q.size(1)), dtype=torch.float32, device=q.device)
+    return torch.empty((0))
+@torch.library.register_fake("m1::softmax")
+def _(q, out, lse):
+    if lse:
+        return torch.empty((q.size(0), q.size(1)), dtype=torch.float32, device=q.device)
+    return torch.empty(0)  # expect: ATN121
+# file: attention.cu
+#include <torch/extension.h>
+torch::Tensor attention(torch::Tensor q, torch::Tensor out, bool return_lse) {
+  torch::Tensor lse = torch::empty({0});
+  if (return_lse) lse = torch::empty({q.size(0), q.size(1)}, q.options().dtype(torch::kFloat32));
+  return lse;
+}
+torch::Tensor softmax(torch::Tensor q, torch::Tensor out, bool return_lse) {
+  torch::Tensor lse = torch::empty({0}, q.options());
+  return lse;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("attention", &attention);
+  m.def("softmax", &softmax);
+}

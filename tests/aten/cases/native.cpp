@@ -351,3 +351,84 @@ void f(at::Tensor& x) {
 }
 TORCH_LIBRARY(m1, m) { m.def("f(Tensor(a!) x) -> ()"); }
 TORCH_LIBRARY_IMPL(m1, CUDA, m) { m.impl("f", &f); }
+// case: an autograd function that composes, and ones that do not
+#include <torch/library.h>
+class Gain : public torch::autograd::Function<Gain> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& x, const at::Tensor& w) {
+    ctx->save_for_backward({w});
+    return torch::matmul(w, x);
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* ctx, torch::autograd::variable_list grads) {
+    return {torch::matmul(ctx->get_saved_variables()[0].t(), grads[0]), torch::Tensor()};
+  }
+};
+struct Step : torch::autograd::Function<Step> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, at::Tensor x) {
+    vendor_step(x);
+    return x.clone();
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* ctx, torch::autograd::variable_list grads) {
+    return grads;
+  }
+};
+struct Hold : torch::autograd::Function<Hold> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const Holder* holder, at::Tensor x) {
+    return holder->forward(x);
+  }
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* ctx, torch::autograd::variable_list grads) {
+    return grads;
+  }
+};
+at::Tensor gain(const at::Tensor& x, const at::Tensor& w) { return Gain::apply(x, w); }
+at::Tensor step(const at::Tensor& x) { return Step::apply(x); }
+at::Tensor hold(const at::Tensor& x) { return Hold::apply(current(), x); }
+at::Tensor away(const at::Tensor& x) { return Elsewhere::apply(x); }
+TORCH_LIBRARY(m1, m) {
+  m.def("gain(Tensor x, Tensor w) -> Tensor", &gain);
+  m.def("step(Tensor x) -> Tensor", &step);  // expect: ATN118
+  m.def("hold(Tensor x) -> Tensor", &hold);  // expect: ATN118
+  m.def("away(Tensor x) -> Tensor", &away);  // expect: ATN118
+}
+// case: kernels that the stable ABI boxes
+#include <torch/csrc/stable/library.h>
+using torch::stable::Tensor;
+Tensor total(Tensor self, int64_t dim, int32_t* dtype) { return call(self, dim, dtype); }
+Tensor view(Tensor self, int32_t dtype, int64_t* start) { return call(self, dtype, start); }
+Tensor few(Tensor self) { return call(self); }  // expect: ATN205
+STABLE_TORCH_LIBRARY(m1, m) {
+  m.def("total(Tensor self, int dim, ScalarType? dtype) -> Tensor");
+  m.def("view(Tensor self, ScalarType dtype, int? start) -> Tensor");
+  m.def("few(Tensor self, int dim) -> Tensor");
+}
+STABLE_TORCH_LIBRARY_IMPL(m1, CPU, m) {
+  m.impl("total", TORCH_BOX(&total));
+  m.impl("view", TORCH_BOX(&view));
+  m.impl("few", TORCH_BOX(&few));
+}
+// case: a check after macros that do not parse
+#include <torch/extension.h>
+void update(at::Tensor x, bool wide) {
+  auto stream = at::cuda::getCurrentCUDAStream();
+  #define LAUNCH(...) \
+  { \
+    __VA_ARGS__<<<1, 32, 0, stream>>>((float*) x.data_ptr()); \
+  }
+  if (wide) LAUNCH(step<64>)
+  else      LAUNCH(step<32>)
+  if (x.numel() > 8)
+  {
+    if (wide) LAUNCH(more<64>)
+    else      LAUNCH(more<32>)
+  }
+  else TORCH_CHECK(false, "too small");
+  #undef LAUNCH
+  cuda_check(cudaPeekAtLastError());
+}
+void forget(at::Tensor x) {
+  auto stream = at::cuda::getCurrentCUDAStream();
+  step<32><<<1, 32, 0, stream>>>((float*) x.data_ptr());  // expect: ATN209
+}

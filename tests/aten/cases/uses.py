@@ -352,3 +352,52 @@ TORCH_LIBRARY(TORCH_EXTENSION_NAME, m) {
   m.def("scaled(Tensor x, ScalarType dtype) -> Tensor");
   m.impl("scaled", torch::kCPU, &scaled);
 }
+# case: a swallowed import whose file asks for the operators
+import torch
+try:
+    import torch_vendor.mine
+except ImportError:
+    pass
+def op(name):
+    if not hasattr(torch.ops, "mine") or not hasattr(torch.ops.mine, name):
+        raise RuntimeError(f"torch.ops.mine.{name} is not there: build torch_vendor with its kernels")
+    return getattr(torch.ops.mine, name)
+# file: other.py
+import torch
+import torch_other
+def run(x):
+    return torch.ops.mine.f(x)
+# case: a Library that is to end with its test
+# file: tests/test_library.py
+import torch
+def test_one():
+    lib = torch.library.Library("m1", "FRAGMENT")
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", torch.sin, "CPU")
+    torch.ops.m1.f(torch.ones(2))
+def test_two():
+    try:
+        lib = torch.library.Library("m1", "FRAGMENT")
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", torch.cos, "CPU")
+        torch.ops.m1.f(torch.ones(2))
+    finally:
+        del lib
+def set_up():
+    lib = torch.library.Library("m1", "FRAGMENT")  # expect: ATN113
+    lib.define("g(Tensor x) -> Tensor")
+    lib.impl("g", torch.sin, "CPU")
+def test_three():
+    set_up()
+    torch.ops.m1.g(torch.ones(2))
+# case: a swallowed import whose file asks for one operator and uses others
+import torch
+try:
+    import pkg._C
+except ImportError:  # expect: ATN129
+    pass
+if hasattr(torch.ops._C, "late"):
+    def late(x):
+        return torch.ops._C.late(x)
+def early(x):
+    return torch.ops._C.early(x)
