@@ -126,9 +126,11 @@ def _explains(knowledge: Knowledge, cause: Diagnosis, effect: Diagnosis) -> bool
     if (
         cause.id == effect.id
         or "noise" in (cause.layer, effect.layer)
-        or cause.layer not in _follows(knowledge, effect)
+        or not {cause.layer, cause.id} & set(_follows(knowledge, effect))
     ):
         return False
+    if cause.layer not in _follows(knowledge, effect):
+        return cause.lines[0][0] < effect.lines[0][0]  # a message named itself explains what comes after it
     if _vague(knowledge, cause) and effect.severity == "error":
         return False
     if _wraps(knowledge, effect) and not _wraps(knowledge, cause):

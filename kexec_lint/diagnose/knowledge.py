@@ -21,7 +21,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 5
+_FORMAT = 6
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -86,6 +86,8 @@ class Code:
     texts: tuple[str, ...]
     meaning: str
     entry: str
+    earlier: int | None = None
+    """The number that older releases gave it, where no other code has that now (CUDA's runtime before 10.1)."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class Family:
     @cached_property
     def by_number(self) -> dict[int, Code]:
         """Codes by number."""
-        return {code.number: code for code in self.codes if code.number is not None}
+        earlier = {code.earlier: code for code in self.codes if code.earlier is not None}
+        return earlier | {code.number: code for code in self.codes if code.number is not None}
 
     @cached_property
     def by_text(self) -> dict[str, Code]:
@@ -272,6 +275,7 @@ def _family(path: Path, data: dict[str, Any]) -> dict[str, Any]:
             "texts": row.get("texts", []),
             "meaning": row.get("meaning", ""),
             "entry": row.get("entry", data["fallback"]),
+            "earlier": row.get("earlier"),
         }
         for row in data["codes"]
     ]

@@ -26,6 +26,8 @@ _ORDER = {
     "hexadecimal": ("executorch", "nvstatus", "hsa", "cuda"),
     "decimal": ("cuda", "executorch", "hsa"),
 }
+_LEAST_HEXADECIMAL = 100
+"""CUDA's codes are printed as hexadecimal by its debugger only, and smaller ones are others' codes."""
 
 
 def is_number(text: str) -> bool:
@@ -44,6 +46,8 @@ def lookup(knowledge: Knowledge, text: str) -> list[Diagnosis]:
         number = int(digits, 16 if "x" in digits else 10)
         kind = "negative" if number < 0 else "hexadecimal" if "x" in digits else "decimal"
         for name in _ORDER[kind]:
+            if kind == "hexadecimal" and name == "cuda" and number < _LEAST_HEXADECIMAL:
+                continue
             if (code := families[name].by_number.get(number)) is not None:
                 found.append((families[name], code))
     else:

@@ -185,6 +185,8 @@ def describe(code: Code) -> dict[str, str]:
     fields = {"code_name": code.names[0], "meaning": code.meaning}
     if code.number is not None:
         fields["number"] = str(code.number)
+    if code.earlier is not None:
+        fields["number"] = f"{fields.get('number', 'no number')}; {code.earlier} before CUDA 10.1"
     return fields
 
 
@@ -194,6 +196,7 @@ def _fields(match: re.Match[str]) -> dict[str, str]:
 
 
 def _number(text: str) -> int:
-    """Return the value of a spelled code; ExecuTorch's Python API prints `0x:14`."""
+    """Return the value of a spelled code; ExecuTorch's Python API prints `0x:14`, a `%u` 4294967291 for -5."""
     digits = text.lower().replace("0x:", "0x")
-    return int(digits, 16 if digits.startswith("0x") else 10)
+    number = int(digits, 16 if digits.startswith("0x") else 10)
+    return number - 2**32 if 2**31 <= number < 2**32 else number

@@ -25,6 +25,7 @@ _PYTHON = tuple(
         ),
     )
 )
+_LIBRARY = r"([\w.+/~=-]{3,300}\.so[\w.]{0,20})"
 _NATIVE = tuple(
     map(
         re.compile,
@@ -32,6 +33,8 @@ _NATIVE = tuple(
             r"#\s?\d{1,3}:?\s.{0,400}?[\s(](/[^\s()]{1,300}\.so[\w.]{0,20})",  # gdb, Android, c10
             r"^[>\s]{0,8}0x[0-9a-f]{6,16} in .{0,400}? from (/\S{1,300}\.so[\w.]{0,20})",  # gdb, where it stopped
             r"^\s{0,4}\[\d{1,2}\]( cl[A-Z]\w{3,40})\(",  # Julia
+            rf"(?:^|[\s!]){_LIBRARY}(?: \(offset \w{{1,20}}\))? ?\([\w:~<].{{0,300}}\+(?:0x[0-9a-f]+)?\)",  # phones
+            rf"(?:^|[\s!]){_LIBRARY}\((?:\w{{0,200}}\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]{{6,16}}\]",  # glibc
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
             r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
@@ -44,7 +47,7 @@ _NATIVE = tuple(
         ),
     )
 )
-_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl")
+_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"

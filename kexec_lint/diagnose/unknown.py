@@ -16,6 +16,7 @@ _STRONG = re.compile(
       | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
       | [Ss]egmentation\ fault | \bsegfault\ at\b | \bFaulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
       | \bAddressSanitizer:\ | (?:^|\s)\#\d\d\ pc\ [0-9a-f]{8}
+      | \.so[\w.]{0,20}(?:\ \(offset\ \w{1,20}\))?\ ?\([\w:~<].{0,300}\+(?:0x[0-9a-f]+)?\)\ ?[(\[]
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ (?:hardware\ )?instruction | \b(?:EXCEPTION_)?ACCESS_VIOLATION\b
       | \b[Aa]ccess\ violation\b | \b0x[Cc]0000005\b | \bBus\ error\b

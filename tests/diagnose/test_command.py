@@ -54,7 +54,7 @@ def test_standard_input_and_a_clean_log(tmp_path: Path) -> None:
         (["CL_INVALID_WORK_GROUP_SIZE"], "opencl-api"),
         (["--", "CL_INVALID_WORK_GROUP_SIZE"], "opencl-api"),
         (["--", "-5"], "opencl-driver"),
-        (["0x14"], "executorch-runtime"),
+        (["0x14"], "executorch-selective-build"),
         (["RuntimeError: Missing operator: [0] aten::add.out"], "executorch-selective-build"),
     ],
 )

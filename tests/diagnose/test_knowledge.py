@@ -180,6 +180,14 @@ def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> N
             f"terminate called after throwing an instance of 'cl::Error'\n  what():  clFoo ({number})",
             f"clGetEventInfo failed with error code {number}",
             f"CLError(code={number}, CL_{name})",
+            f"OpenCL error in file 'ocl_memory.h' in line 587 : {number}.",
+            f"clFinish() returned {number}!",
+            f"cl_err={number}",
+            f"[CL] error {number}",
+            f"OpenCL exception {number}, exiting",
+            f"err = {number}\nclFinish(queue)",
+            f"clEnqueueCopyBuffer failed: {number % 2**32}",
+            f"OpenCL error code {number % 2**32:#x}",
             *([] if "MEM" in name else [f"Native API returns: {number} (PI_ERROR_{name})"]),
             *(f"RuntimeError: clFoo failed: {text}" for text in code.texts),
             *(f"OpenCL Error ({number}): {text.title()} when calling clFoo" for text in code.texts),
@@ -206,6 +214,65 @@ def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> N
 )
 def test_codes_as_bindings_print_them(knowledge: Knowledge, text: str, entry: str) -> None:
     assert ids(knowledge, text) == [entry]
+
+
+def test_cuda_codes_in_every_common_spelling(knowledge: Knowledge) -> None:
+    family = next(f for f in knowledge.families if f.name == "cuda")
+    wrong = []
+    for number, code in family.by_number.items():
+        for text in (
+            f"CUDA error {number}",
+            f"CUDA error at main.cu:17 code={number}",
+            f"Cuda failure: {number}",
+            f"CUDA driver error ({number})",
+            f"CUDA runtime error ({number})",
+            f"CUDA call failed with {number}.",
+            f"CUDA status {number}, exiting",
+            f"cuda_err = {number}",
+            f"cuLaunchKernel error: {number}",
+            f"cuModuleLoadData failed, err={number}",
+            f"cudaStreamSynchronize -> {number}",
+            f"cudaMemset failed ({number})",
+            f"cudaGetLastError() = {number}",
+            f"hipErrorCheck: HIP error {number} at foo.hip:3",
+            f"Check failed: error == cudaSuccess ({number} vs. 0)",
+        ):
+            found = ids(knowledge, text)
+            if knowledge.by_id[code.entry].last and found and found != [code.entry]:
+                found = [code.entry] if knowledge.by_id[found[0]].last else found  # two that yield to any other
+            if found != [code.entry]:
+                wrong.append((text, found))
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "make[2]: *** [CMakeFiles/cuda_ops.dir/build.make:76: foo.cu.o] Error 1",
+        "command '/usr/local/cuda/bin/nvcc' failed with exit code 1",
+        "cudaSetDevice(1)",
+        "cudaGetDeviceCount() = 2",
+        "CUDA result 2 of 3",
+        "CUDA returned 2 devices",
+        "HTTP error code 700\nCUDA",
+        "error code 200\ncudaDeviceSynchronize",
+        "cudaMalloc failed 3 times",
+    ],
+)
+def test_other_numbers_beside_cuda_are_no_codes(knowledge: Knowledge, text: str) -> None:
+    table = {code.entry for family in knowledge.families if family.name == "cuda" for code in family.codes}
+    assert not table & set(ids(knowledge, text))
+
+
+def test_a_number_of_older_releases_is_said_to_be_one(knowledge: Knowledge) -> None:
+    (found,) = diagnose.diagnose("Check failed: error == cudaSuccess (38 vs. 0)", knowledge)
+    assert found.layer == "gpu-driver"
+    assert found.fields["number"] == ("100; 38 before CUDA 10.1",)
+
+
+def test_what_a_message_follows_is_a_layer_or_another_message(knowledge: Knowledge) -> None:
+    names = {*knowledge.layer, *knowledge.by_id}
+    assert not {name for entry in knowledge.entries for name in entry.follows} - names
 
 
 def test_executorch_codes_in_every_common_spelling(knowledge: Knowledge) -> None:

@@ -105,6 +105,28 @@ def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -
             "RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`\n",
             [("cuda-device-assert", True), ("xid-43-45", False), ("cuda-stream-consequence", False)],
         ),
+        (  # a launch that was refused, then a fault; in the other order the fault is what failed
+            "cuCheckForError: too many resources requested for launch(7) in NTree.hpp on line 557.\n"
+            "cuHandleError: unspecified launch failure in NTree.hpp on line 616.\n",
+            [("cuda-launch-config", True), ("cuda-launch-failure", False)],
+        ),
+        (
+            "cuHandleError: unspecified launch failure in NTree.hpp on line 616.\n"
+            "cuCheckForError: too many resources requested for launch(7) in NTree.hpp on line 557.\n",
+            [("cuda-launch-failure", True), ("cuda-launch-config", False)],
+        ),
+        (  # a mask that the one kernel does not take, beside kernels that were not built
+            "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:\n"
+            "`fa3F@0.0.0` is not supported because:\n"
+            "    operator wasn't built - see `python -m xformers.info` for more info\n"
+            "`cutlassF-pt` is not supported because:\n"
+            "    attn_bias.stride(-2) % 8 != 0 (attn_bias.stride() = (1984032, 248004, 498, 1))\n",
+            [
+                ("attention-refuses-inputs", True),
+                ("xformers-candidate-not-built", False),
+                ("attention-no-operator", False),
+            ],
+        ),
         (  # a permission refused, relabelled by the runtime
             "Unable to open /dev/kfd read-write: Permission denied\n"
             "hsa api call failure at: rocminfo.cc:1148\n"
@@ -318,6 +340,19 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
         ("python3[77]: segfault at 0 ip 00007f sp 00007f error 4 in libigc.so.1[7f00+1000]\n", "opencl-driver", 1),
         ("Fatal signal 11\n#00 pc 0001f2 /vendor/lib64/libQnnHtpV75Stub.so (run+12)\n", "executorch-delegate", 2),
         ("Segmentation fault\n#0  0x00007f1 in f () from /opt/app/libapp.so\n", diagnose.UNKNOWN, 1),
+        (  # frames as collected reports print them, without numbers
+            "/vendor/lib/hw/vulkan.adreno.so (qglinternal::vkCmdBindPipeline(VkPipeline_T*)+) ()\n"
+            "base.apk!libwhisper_jni.so (offset 0x8c0000) (whisper_full+) ()\n",
+            "gpu-driver",
+            1,
+        ),
+        (  # glibc's backtrace
+            "[host:29844] *** Process received signal ***\nSegmentation fault\n"
+            "[host:29844] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x12980) [0x7f5ca6a93afc]\n"
+            "[host:29844] [ 1] /usr/lib/x86_64-linux-gnu/libpocl.so.2.4.0(+0x22fafc)[0x7f5ca6a93afc]\n",
+            "opencl-driver",
+            4,
+        ),
     ],
 )
 def test_a_failure_of_unknown_words_is_placed_by_what_raised_it(
