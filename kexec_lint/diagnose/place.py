@@ -33,8 +33,12 @@ _NATIVE = tuple(
             r"#\s?\d{1,3}:?\s.{0,400}?[\s(](/[^\s()]{1,300}\.so[\w.]{0,20})",  # gdb, Android, c10
             r"^[>\s]{0,8}0x[0-9a-f]{6,16} in .{0,400}? from (/\S{1,300}\.so[\w.]{0,20})",  # gdb, where it stopped
             r"^\s{0,4}\[\d{1,2}\]( cl[A-Z]\w{3,40})\(",  # Julia
-            rf"(?:^|[\s!]){_LIBRARY}(?: \(offset \w{{1,20}}\))? ?\([\w:~<].{{0,300}}\+(?:0x[0-9a-f]+)?\)",  # phones
-            rf"(?:^|[\s!]){_LIBRARY}\((?:\w{{0,200}}\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]{{6,16}}\]",  # glibc
+            # phones, without numbers; Crashlytics; Play; a sentence; glibc
+            rf"(?:^|[\s!]){_LIBRARY}(?: \(offset \w{{1,20}}\))? ?\([\w:~<].{{0,300}}\+(?:0x)?[0-9a-f]{{0,16}}\)",
+            rf"^\s{{0,8}}(?:#?\d{{1,3}}\s{{1,4}})(?:pc\s{{1,2}})?{_LIBRARY}\s{{1,4}}0x[0-9a-f]{{3,16}}",
+            rf"#\d{{1,3}}\s{{1,3}}pc\s{{1,3}}(?:0x)?[0-9a-f]{{3,16}}\s{{1,3}}{_LIBRARY}",
+            rf"(?:[Ss]egmentation fault|SIGSEGV|[Cc]rash(?:ed|es)?|[Ss]ignal \d{{1,2}})\b.{{0,40}} in {_LIBRARY}",
+            rf"(?:^|[\s!]){_LIBRARY}\((?:\w{{0,200}}\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]{{6,16}}\]",
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
             r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
@@ -43,11 +47,13 @@ _NATIVE = tuple(
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
-            r"\bFaulting module (?:name|path): ([\w.+\-:\\]{3,200})",  # Windows
+            # Windows, in a sentence
+            r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at)) ([\w.+\-:\\]{3,200})",
+            r"(?i:\baccess violation\b.{0,60} (?:in|at)|\bexception at 0x[0-9a-f]{4,16}) \(?([\w.-]{3,80}\.dll)\b",
         ),
     )
 )
-_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ")
+_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"

@@ -14,9 +14,9 @@ from kexec_lint.diagnose.knowledge import Knowledge
 _STRONG = re.compile(
     r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
       | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
-      | [Ss]egmentation\ fault | \bsegfault\ at\b | \bFaulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
+      | [Ss]egmentation\ fault | \bsegfault\ at\b | \b[Ff]aulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
       | \bAddressSanitizer:\ | (?:^|\s)\#\d\d\ pc\ [0-9a-f]{8}
-      | \.so[\w.]{0,20}(?:\ \(offset\ \w{1,20}\))?\ ?\([\w:~<].{0,300}\+(?:0x[0-9a-f]+)?\)\ ?[(\[]
+      | \.so[\w.]{0,20}(?:\ \(offset\ \w{1,20}\))?\ ?\([\w:~<].{0,300}\+(?:0x)?[0-9a-f]{0,16}\)\ ?(?:[(\[]|$)
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ (?:hardware\ )?instruction | \b(?:EXCEPTION_)?ACCESS_VIOLATION\b
       | \b[Aa]ccess\ violation\b | \b0x[Cc]0000005\b | \bBus\ error\b

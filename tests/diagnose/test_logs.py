@@ -346,6 +346,12 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
             "gpu-driver",
             1,
         ),
+        ("0  libGLESv2_adreno.so  0x1a2b3c\nSIGSEGV\n", "gpu-driver", 1),
+        ("Segmentation fault\n  at /vendor/lib64/libOpenCL_adreno.so (clCreateKernel+204)\n", "opencl-driver", 2),
+        ("SIGSEGV\n#03 pc 00000000007ad154 libGLES_mali.so\n", "opencl-driver", 2),
+        ("Segmentation fault in /usr/lib/libnvidia-opencl.so.1\n", "opencl-driver", 1),
+        ("Faulting application app.exe, faulting module igdrcl64.dll\n", "opencl-driver", 1),
+        ("Exception: access violation reading 0x0000 at nvopencl64.dll\n", "opencl-driver", 1),
         (  # glibc's backtrace
             "[host:29844] *** Process received signal ***\nSegmentation fault\n"
             "[host:29844] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x12980) [0x7f5ca6a93afc]\n"
