@@ -261,7 +261,7 @@ def looks_at_type(text: str, name: str) -> bool:
     return bool(
         re.search(rf"\b{n}\s*(?:\.|->)\s*(?:scalar_type|dtype|options|to|toType|type|is_floating_point)\b", text)
         or re.search(rf"\b\w*(?:CHECK|ASSERT|ENFORCE|EXPECT|VERIFY|REQUIRE)\w*\s*\(\s*{n}\s*[,)]", text)
-        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*\([^;]*\b{n}\b", text)
+        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*(?:<[^;(){{}}]*>)?\s*\([^;]*\b{n}\b", text)
         or re.search(rf"\b(?:TensorArg|TensorGeometryArg)\b[^;]*\b{n}\b", text)
     )
 
@@ -273,7 +273,7 @@ def looks_at_device(text: str, name: str) -> bool:
         re.search(rf"\b{n}\s*(?:\.|->)\s*(?:is_cuda|device|is_cpu|options|get_device\w*|to|cuda)\b", text)
         or re.search(rf"\b\w*(?:device_of|[Gg]uard)\w*\s*\w*\s*[({{][^;]*\b{n}\b", text)
         or re.search(rf"\b\w*(?:CHECK|ASSERT|ENFORCE|EXPECT|VERIFY|REQUIRE)\w*\s*\(\s*{n}\s*[,)]", text)
-        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*\([^;]*\b{n}\b", text)
+        or re.search(rf"\b\w*(?:check|valid|assert|ensure|verify)\w*\s*(?:<[^;(){{}}]*>)?\s*\([^;]*\b{n}\b", text)
     )
 
 

@@ -52,6 +52,15 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
     flush = next(
         (n for n in between if isinstance(n, g.HostPoint) and n.kind == "flush" and n.queue is earlier.queue), None
     )
+    poll = next((n for n in between if _asks(n, earlier)), None)
+    if poll is not None:
+        return (
+            "OCL211",
+            message,
+            f"asking for the status (line {row(poll.site)}) is no synchronisation, even when it is COMPLETE: call "
+            "event.wait() after it",
+            (("the status is asked for here", poll.site),),
+        )
     if later.mapping is not None and later.mapping.command is earlier:
         return (
             "OCL206",
@@ -65,15 +74,6 @@ def host_pair(graph: g.EnqueueGraph, conflict: g.Conflict) -> Words:
             message,
             f"finish the queue or wait for the event of {name(earlier)} before the host touches shared memory",
             (),
-        )
-    poll = next((n for n in between if _asks(n, earlier)), None)
-    if poll is not None:
-        return (
-            "OCL211",
-            message,
-            f"asking for the status (line {row(poll.site)}) is no synchronisation, even when it is COMPLETE: call "
-            "event.wait() after it",
-            (("the status is asked for here", poll.site),),
         )
     if flush is not None:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,7 @@ OPERATORS = {"&&": "and", "||": "or", "and": "and", "or": "or"}
 _CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast", "bit_cast"})
 _TRANSPARENT = frozenset({"std::move", "move", "std::forward", "std::ref", "std::cref"})
 _ASSERTS = ("assert", "static_assert")
+_EVENT_INFO = re.compile(r"getInfo\s*<\s*(CL_EVENT_\w+)\s*>$")
 
 
 def value(unit: Unit, node: Any) -> Value:
@@ -293,6 +295,9 @@ def _call(unit: Unit, node: Any) -> Value:
         return Operation(span, "checked", tuple(arg.value for arg in args))
     if function.type == "field_expression" or function.type == "template_function":
         func = _field(unit, function) if function.type == "field_expression" else Name(span, text)
+        asked = _EVENT_INFO.search(text)
+        if asked:
+            args = (Arg(Name(span, asked[1])),)
     else:
         func = value(unit, function) if function.type not in ("identifier",) else Name(unit.span(function), text)
     return Call(span, func, args)

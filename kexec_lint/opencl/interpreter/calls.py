@@ -159,12 +159,17 @@ def apply_function(
     return enter(m, function, Arguments(positional, keywords, [span] * len(positional)), span)
 
 
+def too_deep(m: Machine, node: p.Function | p.Lambda) -> bool:
+    """Whether a function is not entered once more: it is running twice, or the calls are nested too deep."""
+    return len(m.frames) >= DEPTH or m.callers(node) >= 2
+
+
 def enter(m: Machine, function: FunctionValue, arguments: Arguments, span: p.Span) -> AbstractValue:
     """Execute the body of a function of the tree and return what it returns."""
     node = function.node
     if isinstance(node, p.Function) and not function.scope.relevance.enter(node) and function.closure is None:
         return m.fresh("irrelevant")
-    if len(m.frames) >= DEPTH or m.callers(node) >= 2:
+    if too_deep(m, node):
         opaque(m, [*arguments.values, function.bound or NONE], span)
         return m.fresh("recursion")
     cached = isinstance(node, p.Function) and objects.decorated(

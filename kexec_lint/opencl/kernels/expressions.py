@@ -229,6 +229,8 @@ def evaluate_comparison(walk: Walk, op: str, left: Value, right: Value) -> Value
                 return algebra.number(1)
             if below and sign in (">=", ">", "=="):
                 return algebra.number(0)
+            if constant(small.terms) == 0 and large.terms in (lid, gid, lsz, gsz) and sign in ("<=", ">"):
+                return algebra.number(int(sign == "<="))  # no id is negative
     return algebra.opaque(op, (left.terms, right.terms), comparison_deps(walk, left, right, difference))
 
 

@@ -432,3 +432,24 @@ void forget(at::Tensor x) {
   auto stream = at::cuda::getCurrentCUDAStream();
   step<32><<<1, 32, 0, stream>>>((float*) x.data_ptr());  // expect: ATN209
 }
+// case: a check that is a template
+#include <torch/extension.h>
+template <int block, at::ScalarType kind>
+void check_inputs(const at::Tensor& out, const at::Tensor& x) {
+  TORCH_CHECK(out.is_cuda() && x.is_cuda() && out.scalar_type() == kind);
+}
+void quantize(at::Tensor& out, const at::Tensor& x) {
+  check_inputs<128, at::ScalarType::Float>(out, x);
+  auto stream = at::cuda::getCurrentCUDAStream();
+  kernel<128><<<1, 32, 0, stream>>>(out.data_ptr<float>(), x.data_ptr<float>());
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+void scale(at::Tensor& out, const at::Tensor& x) {
+  auto stream = at::cuda::getCurrentCUDAStream();
+  kernel<128><<<1, 32, 0, stream>>>(out.data_ptr<float>(), x.data_ptr<float>());  // expect: ATN207
+  C10_CUDA_KERNEL_LAUNCH_CHECK();
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("quantize", &quantize);
+  m.def("scale", &scale);
+}

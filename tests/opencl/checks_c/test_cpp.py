@@ -225,6 +225,34 @@ void f(boost::compute::context &c, boost::compute::device &d, boost::compute::ke
     q.enqueue_1d_range_kernel(k, 0, 16, 0, done);
     q.finish();
 }
+// bad two queues work on all of one buffer
+const char *twice = "__kernel void twice(__global float *x) { x[get_global_id(0)] *= 2.0f; }";
+void f(cl_context c, cl_device_id *d, cl_mem b, size_t n) {
+    cl_kernel k = clCreateKernel(clCreateProgramWithSource(c, 1, &twice, NULL, NULL), "twice", NULL);
+    std::vector<cl_command_queue> queues;
+    for (int i = 0; i < 2; i++)
+        queues.push_back(clCreateCommandQueue(c, d[i], 0, NULL));
+    clSetKernelArg(k, 0, sizeof(b), &b);
+    for (size_t i = 0; i < queues.size(); i++)
+        clEnqueueNDRangeKernel(queues[i], k, 1, NULL, &n, NULL, 0, NULL, NULL); // expect: OCL101
+    for (size_t i = 0; i < queues.size(); i++)
+        clFinish(queues[i]);
+}
+// good each queue works on its own part of the buffer
+const char *twice = "__kernel void twice(__global float *x) { x[get_global_id(0)] *= 2.0f; }";
+void f(cl_context c, cl_device_id *d, cl_mem b, size_t n) {
+    cl_kernel k = clCreateKernel(clCreateProgramWithSource(c, 1, &twice, NULL, NULL), "twice", NULL);
+    std::vector<cl_command_queue> queues;
+    for (int i = 0; i < 2; i++)
+        queues.push_back(clCreateCommandQueue(c, d[i], 0, NULL));
+    clSetKernelArg(k, 0, sizeof(b), &b);
+    for (size_t i = 0; i < queues.size(); i++) {
+        size_t start = i * n;
+        clEnqueueNDRangeKernel(queues[i], k, 1, &start, &n, NULL, 0, NULL, NULL);
+    }
+    for (size_t i = 0; i < queues.size(); i++)
+        clFinish(queues[i]);
+}
 """
 
 OCL203 = r"""
@@ -406,6 +434,25 @@ int main(int argc, char **argv) {
         q.finish();
     return 0;
 }
+// bad an exit that reports success
+void f(cl_command_queue q, cl_kernel k, size_t n) {
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    exit(0); // expect: OCL316
+}
+// good exits that report a failure
+void one(cl_command_queue q, cl_kernel k, size_t n) {
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    fprintf(stderr, "no memory\n");
+    exit(1);
+}
+void two(cl_command_queue q, cl_kernel k, size_t n) {
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    exit(EXIT_FAILURE);
+}
+void three(cl_command_queue q, cl_kernel k, size_t n) {
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    abort();
+}
 """
 
 OCL308 = r"""
@@ -461,9 +508,168 @@ void f(cl_command_queue q, cl_kernel k, cl_mem b, float *x, size_t step, size_t 
     }
     clFinish(q);
 }
+// good a function that calls itself fills the event
+struct Plan { int large; Plan *x; Plan *y; cl_kernel k; };
+cl_int transform(Plan *plan, cl_command_queue *q, cl_uint count, const cl_event *wait, cl_event *out, cl_mem b, void *p,
+                 size_t n) {
+    if (plan->large) {
+        cl_event first = NULL;
+        transform(plan->x, q, count, wait, &first, b, p, n);
+        clEnqueueReadBuffer(*q, b, CL_TRUE, 0, n, p, 1, &first, NULL);
+        transform(plan->y, q, 1, &first, out, b, p, n);
+        clReleaseEvent(first);
+        return CL_SUCCESS;
+    }
+    return clEnqueueNDRangeKernel(*q, plan->k, 1, NULL, &n, NULL, count, wait, out);
+}
 """
 
-TABLES = {"OCL308": OCL308, "OCL101": OCL101, "OCL201": OCL201, "OCL203": OCL203, "OCL316": OCL316}
+OCL206 = r"""
+// bad a map that nothing waits for
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    cl::Event mapped;
+    int *p = (int *)q.enqueueMapBuffer(b, CL_FALSE, CL_MAP_READ, 0, 4, NULL, &mapped);
+    q.flush();
+    int first = p[0]; // expect: OCL206
+    q.enqueueUnmapMemObject(b, p);
+    return first;
+}
+// good a loop that asks for the status, which is another matter
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    cl::Event mapped;
+    int *p = (int *)q.enqueueMapBuffer(b, CL_FALSE, CL_MAP_READ, 0, 4, NULL, &mapped);
+    q.flush();
+    while (mapped.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() != CL_COMPLETE)
+        ;
+    int first = p[0];
+    q.enqueueUnmapMemObject(b, p);
+    return first;
+}
+// good the same in C
+int f(cl_command_queue q, cl_mem b) {
+    cl_event mapped;
+    cl_int status;
+    int *p = (int *)clEnqueueMapBuffer(q, b, CL_FALSE, CL_MAP_READ, 0, 4, 0, NULL, &mapped, NULL);
+    clFlush(q);
+    do {
+        clGetEventInfo(mapped, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+    } while (status != CL_COMPLETE);
+    int first = p[0];
+    clReleaseEvent(mapped);
+    clEnqueueUnmapMemObject(q, b, p, 0, NULL, NULL);
+    return first;
+}
+"""
+
+OCL211 = r"""
+// bad a status is asked for by template
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    int x[4];
+    cl::Event event;
+    q.enqueueReadBuffer(b, CL_FALSE, 0, 16, x, NULL, &event);
+    while (event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() != CL_COMPLETE)
+        ;
+    int first = x[0]; // expect: OCL211
+    q.finish();
+    return first;
+}
+// good another property
+int f(cl::CommandQueue &q, cl::Buffer &b) {
+    int x[4];
+    cl::Event event;
+    q.enqueueReadBuffer(b, CL_TRUE, 0, 16, x, NULL, &event);
+    while (event.getInfo<CL_EVENT_REFERENCE_COUNT>() > 1)
+        ;
+    return x[0];
+}
+"""
+
+OCL306 = r"""
+// bad a list of none
+void f(cl_command_queue q, cl_kernel k, size_t n) {
+    cl_event ready;
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &ready);
+    clWaitForEvents(0, &ready); // expect: OCL306
+    clReleaseEvent(ready);
+}
+// bad a vector that this method has just made
+class Pool {
+public:
+    void settle(cl_command_queue q, cl_kernel k, size_t n) {
+        std::vector<cl_command_queue> mine;
+        cl_event ready;
+        clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &ready);
+        clWaitForEvents(mine.size(), &ready); // expect: OCL306
+        clReleaseEvent(ready);
+    }
+};
+// good a vector that another method fills
+class Pool {
+public:
+    Pool(cl_context c) : context(c) {}
+    void add(cl_command_queue q) { queues.push_back(q); }
+    void settle() {
+        const auto count = queues.size();
+        cl_event *const events = new cl_event[count];
+        for (size_t i = 0; i < count; ++i)
+            clEnqueueMarkerWithWaitList(queues[i], 0, NULL, &events[i]);
+        clWaitForEvents(count, events);
+        for (size_t i = 0; i < count; ++i)
+            clReleaseEvent(events[i]);
+        delete[] events;
+    }
+private:
+    cl_context context;
+    std::vector<cl_command_queue> queues;
+};
+"""
+
+OCL405 = r"""
+// bad sizes of two kinds
+cl::NDRange up(int x, cl::NDRange const &l) { return cl::NDRange(x); }
+cl::NDRange up(int x, int y, cl::NDRange const &l) { return cl::NDRange(x, y); }
+void f(cl::CommandQueue &q, cl::Kernel &k, int n) {
+    cl::NDRange local(256);
+    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, n, local), local); // expect: OCL405
+    q.finish();
+}
+// good the function that takes so many arguments is called
+cl::NDRange up(int x, cl::NDRange const &l) { return cl::NDRange(x); }
+cl::NDRange up(int x, int y, cl::NDRange const &l) { return cl::NDRange(x, y); }
+cl::NDRange up(int x, int y, int z, cl::NDRange const &l) { return cl::NDRange(x, y, z); }
+void f(cl::CommandQueue &q, cl::Kernel &k, int n) {
+    cl::NDRange one(256), two(8, 8);
+    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, one), one);
+    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, n, two), two);
+    q.finish();
+}
+// good a method, and one with a default
+struct Sizes {
+    cl::NDRange up(int x, int y) { return cl::NDRange(x, y); }
+    cl::NDRange up(int x) { return cl::NDRange(x); }
+    cl::NDRange fit(int x, int y = 1, int z = 1) { return cl::NDRange(x); }
+    cl::NDRange fit(int x, int y, int z, int w) { return cl::NDRange(x, y, z); }
+};
+void f(cl::CommandQueue &q, cl::Kernel &k, Sizes &s, int n) {
+    Sizes sizes;
+    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.up(n), cl::NDRange(64));
+    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.up(n, n), cl::NDRange(8, 8));
+    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.fit(n, 1), cl::NDRange(64));
+    q.finish();
+}
+"""
+
+TABLES = {
+    "OCL206": OCL206,
+    "OCL211": OCL211,
+    "OCL306": OCL306,
+    "OCL405": OCL405,
+    "OCL308": OCL308,
+    "OCL101": OCL101,
+    "OCL201": OCL201,
+    "OCL203": OCL203,
+    "OCL316": OCL316,
+}
 
 
 @pytest.mark.parametrize(("code", "chunk"), [row for code, text in TABLES.items() for row in cases(code, text, 1)])

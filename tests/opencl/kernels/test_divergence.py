@@ -20,6 +20,15 @@ BODIES = {
     if(n>3) { barrier(CLK_LOCAL_MEM_FENCE); }  if(grp<m) { barrier(CLK_LOCAL_MEM_FENCE); } for(int i=0;i<n;
     i++) barrier(CLK_LOCAL_MEM_FENCE);
 """,
+    "no id is negative": """
+    bool c=g>=0; while(c) { barrier(CLK_LOCAL_MEM_FENCE); if(idx[0]) break; } if(0<=l0) barrier(CLK_LOCAL_MEM_FENCE);
+    if(l0<0) return; barrier(CLK_LOCAL_MEM_FENCE);
+""",
+    "an id is positive": """
+    if(l0>0) {
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    }
+""",
     "loop lid": """
     for(int i=0;i<l0;i++)
     barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402

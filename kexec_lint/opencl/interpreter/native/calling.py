@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from kexec_lint.opencl import graph as g
@@ -285,6 +286,7 @@ def _wrapper(m: Machine, wrapped: tuple[CallModel, int], node: p.Call) -> Abstra
 def _apply(m: Machine, callee: AbstractValue, name: str, node: p.Call) -> AbstractValue:
     span = node.span
     if isinstance(callee, FunctionValue):
+        callee = _overload(callee, len(node.args))
         model = library.user_model(m, callee)
         arguments = arguments_of(m, node, callee)
         if model is not None:
@@ -318,12 +320,31 @@ def _apply(m: Machine, callee: AbstractValue, name: str, node: p.Call) -> Abstra
     return unknown(m, last, arguments, span)
 
 
+def _overload(function: FunctionValue, count: int) -> FunctionValue:
+    """Return the function of that name that takes so many arguments; the given one unless exactly one does."""
+    node = function.node
+    if not isinstance(node, p.Function) or _takes(node, count):
+        return function
+    found = function.owner.node.body if function.owner is not None else function.scope.bindings.get(node.name, ())
+    fitting = [s for s in found if isinstance(s, p.Function) and s.name == node.name and _takes(s, count)]
+    return replace(function, node=fitting[0]) if len(fitting) == 1 else function
+
+
+def _takes(node: p.Function, count: int) -> bool:
+    """Whether a function can be called with so many arguments."""
+    params = [param for param in node.params if param.name != "this"]
+    least = sum(param.default is None and not param.star for param in params)
+    return least <= count and (count <= len(params) or any(param.star for param in params))
+
+
 def _enter(m: Machine, function: FunctionValue, arguments: calls.Arguments, span: p.Span) -> AbstractValue:
     """Enter a function of the tree; one that is not worth it may still write through its pointers."""
     node = function.node
     if isinstance(node, p.Function) and not function.scope.relevance.enter(node) and function.closure is None:
         _havoc(m, arguments, span)
         return m.fresh("irrelevant")
+    if calls.too_deep(m, node):
+        _havoc(m, arguments, span)
     return calls.enter(m, function, arguments, span)
 
 

@@ -32,6 +32,13 @@ def host_method(m: Machine, receiver: Object, name: str, arguments: Arguments, s
     return m.fresh(name)
 
 
+def _is_whole(receiver: Object) -> bool:
+    """Whether the elements that are known are all that there are."""
+    state = receiver.state
+    some = any(isinstance(e, Phi) or e == ABSENT for e in receiver.items())
+    return not (some or state.get("open") or state.get("before"))
+
+
 def list_method(m: Machine, receiver: Object, name: str, arguments: Arguments, span: p.Span) -> AbstractValue:
     """A method of a vector of handles, or of a C array behind `std::array`."""
     items = receiver.items()
@@ -73,10 +80,10 @@ def list_method(m: Machine, receiver: Object, name: str, arguments: Arguments, s
                 m.heap.write(receiver.state, "open", True)
             return NONE
         case "size" | "length":
-            exact = not receiver.state.get("open") and not any(isinstance(e, Phi) or e == ABSENT for e in items)
+            exact = _is_whole(receiver)
             return Known(len(items)) if exact and receiver.kind == "list" else Unknown(("size", id(receiver)))
         case "empty":
-            exact = not receiver.state.get("open") and not any(isinstance(e, Phi) or e == ABSENT for e in items)
+            exact = _is_whole(receiver)
             return Known(not items) if exact else m.fresh("empty")
         case "back":
             if items and not receiver.state.get("open"):

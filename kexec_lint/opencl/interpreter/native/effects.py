@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kexec_lint.opencl import graph as g
@@ -214,7 +215,19 @@ def launch(
         {},
     )
     assert isinstance(event, Object)
+    if _is_shifted(bound) and event.model.command is not None:
+        command = event.model.command
+        command.accesses[:] = [replace(access, partial=True) for access in command.accesses]
     return event
+
+
+def _is_shifted(bound: Bound) -> bool:
+    """Whether a launch begins at a work-item that the program computes: it is for one part of the data."""
+    offset = bound.get("global_offset", NONE)
+    if is_null(offset):
+        return False
+    zeros = isinstance(offset, Object) and offset.kind == "ranges" and all(i == Known(0) for i in offset.items())
+    return not zeros
 
 
 def _sizes(m: Machine, bound: Bound, name: str, span: p.Span) -> AbstractValue:

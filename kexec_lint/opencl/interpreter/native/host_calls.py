@@ -190,7 +190,8 @@ def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractV
             free(m, value, span, name)
         return NONE
     if name in EXITS:
-        m.point("exit", span, what=name)
+        if not _fails(name, given):
+            m.point("exit", span, what=name)
         return NONE
     if name in TIMERS:
         _timer(m, name, span)
@@ -217,6 +218,16 @@ def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractV
     if name in QUIET:
         return m.fresh("result", name)
     return None
+
+
+def _fails(name: str, given: list[AbstractValue]) -> bool:
+    """Whether an exit says that the program failed: nobody is left who wants the results of its commands."""
+    if not given:
+        return name in ("abort", "terminate")
+    status = given[0]
+    if isinstance(status, Known):
+        return status.value not in (0, None)
+    return isinstance(status, Unknown) and status.name == "EXIT_FAILURE"
 
 
 def _timer(m: Machine, name: str, span: p.Span) -> None:

@@ -292,6 +292,8 @@ def _default_member(m: Machine, base: Object, name: str, span: p.Span) -> Abstra
     if type_ is not None and not m.scratch:
         made = scopes.container(m, type_, name, span)
         if made is not None:
+            if m.instances.get(id(base.cls)) is base:
+                made.state["before"] = True  # other methods may have filled it
             m.heap.write(base.state, name, made)
             return made
     return attributes.get(m, base, name, span)
