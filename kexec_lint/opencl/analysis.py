@@ -253,7 +253,7 @@ def instance_of(m: Machine, cls: ClassValue) -> Object:
     finally:
         _reset(m)
     _remember_events(instance)
-    for name in [name for name, value in instance.state.items() if objects.is_switch(value)]:
+    for name in [name for name in instance.state if isinstance(name, str) and objects.changes(m, instance, name)]:
         del instance.state[name]  # another method, or the owner of the object, may have set it since
     return instance
 

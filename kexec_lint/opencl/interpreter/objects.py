@@ -16,6 +16,7 @@ from kexec_lint.opencl.interpreter.values import (
     Known,
     Object,
     Phi,
+    TupleValue,
     Unknown,
 )
 
@@ -55,16 +56,17 @@ def instance_attribute(m: Machine, instance: Object, name: str, span: p.Span) ->
             return FunctionValue(method, owner.scope, owner.closure, None, owner)
         receiver = cls if decorated(method, "classmethod") else instance
         return FunctionValue(method, owner.scope, owner.closure, receiver, owner)
-    for ancestor in lineage(cls):
-        if name in ancestor.variables:
-            return ancestor.variables[name]
+    default = next((a.variables[name] for a in lineage(cls) if name in a.variables), None)
+    if default is not None and not (is_plain(default) and any(name in _assignments(m, a) for a in lineage(cls))):
+        return default
     if name == "__class__":
         return cls
     key = ("late", id(instance), name)
     if key not in m.memo:
         m.memo["keep", id(instance)] = instance
         m.memo[key] = Unknown(("attr", _token(m, instance), name))
-        m.memo[key] = _assigned_elsewhere(m, instance, cls, name)
+        if default is None or is_switch(default):
+            m.memo[key] = _assigned_elsewhere(m, instance, cls, name)
     return m.memo[key]
 
 
@@ -105,28 +107,62 @@ def _assigned_elsewhere(m: Machine, instance: Object, cls: ClassValue, name: str
     return found if isinstance(found, Known) and not is_switch(found) else unknown
 
 
+def changes(m: Machine, instance: Object, name: str) -> bool:
+    """Return whether a number, text or the like that a constructor sets may be another by the time that a method runs:
+    None and the truth values are set later by convention, others where a second method assigns them.
+    """
+    value = instance.state[name]
+    if is_switch(value) or instance.cls is None or not is_plain(value):
+        return is_switch(value)
+    sites = [method.name for a in lineage(instance.cls) for _, method in _assignments(m, a).get(name, ())]
+    return len(sites) > 1 and any(method != "__init__" for method in sites)
+
+
+def is_plain(value: object) -> bool:
+    """Return whether a value is a number, text, or a tuple of these, not an object of the API or the program."""
+    if isinstance(value, TupleValue):
+        return all(is_plain(item) for item in value.items)
+    return isinstance(value, Known) or (isinstance(value, Object) and value.kind == "scalar")
+
+
 def is_switch(value: object) -> bool:
     """Return whether a value that a constructor sets is one that programs change later: None, True, False."""
     return isinstance(value, Known) and (value.value is None or isinstance(value.value, bool))
 
 
-def _assignments(m: Machine, cls: ClassValue) -> dict[str, list[tuple[p.Value, p.Function]]]:
-    """Return what the methods of one class assign to attributes of their receiver, None left out."""
+def _assignments(m: Machine, cls: ClassValue) -> dict[str, list[tuple[p.Value | None, p.Function]]]:
+    """Return what the methods of one class assign to attributes of their receiver, None left out.
+
+    Without a value: where the new one hangs on the old one (`self.n += 1`), or is a part of something.
+    """
     if id(cls) not in m.assignments:
-        found: dict[str, list[tuple[p.Value, p.Function]]] = {}
+        found: dict[str, list[tuple[p.Value | None, p.Function]]] = {}
         for method in cls.methods.values():
             receiver = method.params[0].name if method.params else ""
             for statement in statements_in(method.body):
-                if not isinstance(statement, p.Assign) or statement.value is None:
-                    continue
-                if isinstance(statement.value, p.Const) and statement.value.value is None:
-                    continue
-                for target in statement.targets:
+                for target, value in _targets(statement):
+                    if isinstance(value, p.Const) and value.value is None:
+                        continue
                     if isinstance(target, p.Attr) and isinstance(target.base, p.Name) and target.base.id == receiver:
-                        found.setdefault(target.name, []).append((statement.value, method))
+                        found.setdefault(target.name, []).append((value, method))
         m.assignments[id(cls)] = found
         m.memo["keep", id(cls)] = cls
     return m.assignments[id(cls)]
+
+
+def _targets(statement: p.Statement) -> Iterator[tuple[p.Value, p.Value | None]]:
+    """Yield what a statement assigns to, and what it assigns."""
+    match statement:
+        case p.AugAssign(target=target):
+            yield target, None
+        case p.Assign(targets=targets, value=value) if value is not None:
+            for target in targets:
+                if not isinstance(target, p.Seq):
+                    yield target, value
+                elif isinstance(value, p.Seq) and len(value.items) == len(target.items):
+                    yield from zip(target.items, value.items, strict=True)
+                else:
+                    yield from ((item, None) for item in target.items)
 
 
 def statements_in(body: Iterable[p.Statement]) -> Iterator[p.Statement]:
