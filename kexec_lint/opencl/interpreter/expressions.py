@@ -9,7 +9,7 @@ from typing import Any
 
 from kexec_lint.opencl import program as p
 from kexec_lint.opencl.graph import Guard
-from kexec_lint.opencl.interpreter import attributes, calls, effects, event_lists, host, queue_properties
+from kexec_lint.opencl.interpreter import attributes, calls, effects, event_lists, host, kinds, queue_properties
 from kexec_lint.opencl.interpreter.machine import Exhausted, Flow, Machine
 from kexec_lint.opencl.interpreter.values import (
     ABSENT,
@@ -392,8 +392,10 @@ def binary(m: Machine, op: str, left: AbstractValue, right: AbstractValue, span:
             return path
     if op in ("in", "not in"):
         known = sequence(m, right)
-        if isinstance(left, Known) and known is not None and all(isinstance(e, Known) for e in known):
-            return Known((left in known) == (op == "in"))
+        if known is not None and all(isinstance(e, Known | External) for e in (left, *known)):
+            found = {_same(left, e) for e in known}
+            if True in found or None not in found:
+                return Known((True in found) == (op == "in"))
         positive = Unknown(("test", "in", left, right))
         return positive if op == "in" else negate(m, positive)
     arrays = [v for v in (left, right) if isinstance(v, Object) and v.kind == "array"]
@@ -434,6 +436,8 @@ def _same(left: AbstractValue, right: AbstractValue) -> bool | None:
             return None
     if left is right:
         return True
+    if isinstance(left, External) and isinstance(right, External):
+        return kinds.same_type(left, right)
     for a, b in ((left, right), (right, left)):
         if a == NONE and isinstance(b, Object | TupleValue | FunctionValue | External):
             return False

@@ -20,6 +20,7 @@ from kexec_lint.opencl.interpreter import (
     event_lists,
     expressions,
     host,
+    kinds,
     objects,
     threads,
 )
@@ -600,6 +601,17 @@ def _quiet(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
     return m.fresh("builtin")
 
 
+def _question(ask: Callable[[AbstractValue, AbstractValue], AbstractValue]) -> Handler:
+    def handle(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
+        return ask(*arguments.positional) if len(arguments.positional) == 2 else m.fresh("builtin")
+
+    return handle
+
+
+def _type(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
+    return kinds.type_of(arguments.positional[0]) if len(arguments.positional) == 1 else m.fresh("builtin")
+
+
 def _number(convert: Callable[[str], object]) -> Handler:
     def handle(m: Machine, arguments: Arguments, span: p.Span) -> AbstractValue:
         first = _first(arguments)
@@ -766,6 +778,9 @@ BUILTINS: dict[str, Handler] = {
     "abs": _absolute,
     "bytes": _reader,
     "bytearray": _reader,
-    **dict.fromkeys(("isinstance", "hasattr", "id", "type", "callable", "issubclass", "vars", "hash"), _quiet),
+    "isinstance": _question(kinds.is_instance),
+    "hasattr": _question(kinds.has_attribute),
+    "type": _type,
+    **dict.fromkeys(("id", "callable", "issubclass", "vars", "hash"), _quiet),
 }
 """Functions whose result matters to the analysis, by dotted name (without `builtins.`)."""

@@ -71,7 +71,10 @@ def _elements(value: AbstractValue, guard: g.Guard) -> Iterator[tuple[g.Guard, A
     elif isinstance(value, Object) and value.kind in ("list", "set") and not value.state.get("open"):
         items = value.items()
     for item in items:
-        yield from options(item, guard)
+        alternatives = list(options(item, guard))
+        # A list among others: `if not isinstance(events, list): events = [events]`, whatever it is that asks.
+        wrapped = not all(_is_list(element) or element == ABSENT for _, element in alternatives)
+        yield from ((inner, element) for inner, element in alternatives if not (wrapped and _is_list(element)))
 
 
 def _judge_element(m: Machine, element: AbstractValue, context: object) -> tuple[object, tuple[str, str, str] | None]:
@@ -83,7 +86,7 @@ def _judge_element(m: Machine, element: AbstractValue, context: object) -> tuple
             "The wait list may hold None where no command was enqueued before",
             "leave None out: wait_for=[event] if event is not None else None",
         )
-    if isinstance(element, TupleValue) or (isinstance(element, Object) and element.kind in ("list", "set")):
+    if _is_list(element):
         return "nested", (
             "OCL306",
             "The wait list holds another list, not events",
@@ -121,6 +124,10 @@ def _not_an_event(m: Machine, value: AbstractValue, whole: bool = False) -> str 
         case FunctionValue() | ClassValue():
             return "a function"
     return None
+
+
+def _is_list(value: AbstractValue) -> bool:
+    return isinstance(value, TupleValue) or (isinstance(value, Object) and value.kind in ("list", "set"))
 
 
 def _is_event(value: AbstractValue) -> bool:
