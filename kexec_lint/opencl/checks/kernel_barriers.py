@@ -129,7 +129,8 @@ def _divergent(walk: Walk, guard: Guard) -> bool:
     """Say whether a condition surely can differ between work-items of one group.
 
     A global id counts only in dimensions in which the kernel's groups have more than one item as far as its local
-    ids tell: `row = get_global_id(1)` beside `get_local_id(0)` alone is one row a group.
+    ids tell: `row = get_global_id(1)` beside `get_local_id(0)` alone is one row a group. Nor does it where it says of
+    no memory which part is the work-item's: there the items of one group share the work by their local ids.
     """
     deps = guard.value.deps
     if deps & Dep.MAYBE:
@@ -138,7 +139,8 @@ def _divergent(walk: Walk, guard: Guard) -> bool:
         return True
     used = walk.local_dimensions
     for d in range(3):
-        if deps & dimension(Dep.GLOBAL0, d) and (d in used or not used):
+        parts = walk.addressed is None or d in walk.addressed
+        if deps & dimension(Dep.GLOBAL0, d) and (d in used or not used) and parts:
             return True
     return not deps & Dep.GLOBAL and bool(deps & Dep.DATA)
 

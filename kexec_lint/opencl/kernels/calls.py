@@ -88,6 +88,8 @@ def evaluate_call(walk: Walk, node: Call, arguments: list[Value]) -> Value:
         return work_item
     effects = builtin(name)
     if effects is not None:
+        for argument in arguments if "image" in name else ():
+            walk.address(argument)
         return call_builtin(walk, node, arguments, effects, deps)
     if name in ("mul24", "mad24", "mad", "fma") and len(arguments) >= 2:
         product = algebra.multiply(arguments[0], arguments[1])
@@ -101,6 +103,7 @@ def evaluate_call(walk: Walk, node: Call, arguments: list[Value]) -> Value:
             walk.contents[root] = Dep.MAYBE
     if any(argument.roots for argument in arguments) or not name:
         walk.log("unknown", node)
+        walk.addressed = {0, 1, 2}
     return algebra.fresh(name or "call", deps | Dep.MAYBE)
 
 

@@ -103,6 +103,8 @@ class Walk:
     active: list[str] = field(default_factory=list)
     returned: list[Value] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
+    addressed: set[int] | None = None
+    """Dimensions whose groups use places of their own in memory or images; None where none is used."""
     silent: int = 0
     branches: int = 0
 
@@ -122,6 +124,7 @@ class Walk:
 
     def access(self, kind: str, node: Node, pointer: Value, width: int | None = 1) -> None:
         """Note an access through a pointer to global memory; a pointer of several roots loses them."""
+        self.address(pointer)
         roots = pointer.roots & self.globals
         if not roots:
             return
@@ -133,6 +136,16 @@ class Walk:
         if kind in ("write", "atomic"):
             self.stores[root] = self.stores.get(root, 0) + 1
         self.log(kind, node, root, pointer, width)
+
+    def address(self, place: Value) -> None:
+        """Note in which dimensions a place that is used belongs to the work-item's group."""
+        found = self.addressed = self.addressed or set()
+        for d in range(3):
+            own = dimension(Dep.GLOBAL0, d)
+            group = place.deps & Dep.GROUP and not place.deps & Dep.GLOBAL & ~own
+            named = any(f"grp{d}" in atoms for atoms, _ in place.terms)
+            if named or group or place.deps & (own | Dep.MAYBE):
+                found.add(d)
 
     def tick(self) -> None:
         """Count a step. Raises GaveUp after MAX_STEPS."""

@@ -20,6 +20,25 @@ BODIES = {
     if(n>3) { barrier(CLK_LOCAL_MEM_FENCE); }  if(grp<m) { barrier(CLK_LOCAL_MEM_FENCE); } for(int i=0;i<n;
     i++) barrier(CLK_LOCAL_MEM_FENCE);
 """,
+    "the group shares a row": """
+    int row=get_global_id(1); if(g>=n || row>=m) return; for(int i=l0;i<n;i+=64) l[l0]+=v[row*n+i];
+    barrier(CLK_LOCAL_MEM_FENCE); if(l0==0) w[row]=l[0];
+""",
+    "the group shares a row of vectors": """
+    int2 at=(int2)(get_global_id(0),get_global_id(1)); if(at.x<n && at.y<m) {
+    float4 s=0; for(int i=l0;i<n/4;i+=64) s+=vload4(i,v+at.y*n); l[l0]=s.x;
+    barrier(CLK_LOCAL_MEM_FENCE); if(l0==0) w[at.y]=l[0]; }
+""",
+    "each work-item has its own element": """
+    int row=get_global_id(1); if(g>=n || row>=m) return; l[l0]=v[row*n+g];
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    w[row]=l[0];
+""",
+    "each group has its own block": """
+    if(g>=n) return; l[l0]=v[grp*64+l0];
+    barrier(CLK_LOCAL_MEM_FENCE); // expect: OCL402
+    w[grp]=l[0];
+""",
     "no id is negative": """
     bool c=g>=0; while(c) { barrier(CLK_LOCAL_MEM_FENCE); if(idx[0]) break; } if(0<=l0) barrier(CLK_LOCAL_MEM_FENCE);
     if(l0<0) return; barrier(CLK_LOCAL_MEM_FENCE);
