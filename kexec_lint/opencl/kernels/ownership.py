@@ -116,7 +116,7 @@ class Judge:
                 amount = constant(difference)
                 if full and amount is not None and abs(amount) >= max(abs(number), read.width or 1):
                     return True
-                if full and number == 1 and amount is None:
+                if full and number == 1 and amount is None and not self.whole_rows(difference, mine.rest + its.rest):
                     return True
                 if not full and amount is not None and amount and amount % number == 0:
                     return True
@@ -127,6 +127,17 @@ class Judge:
                 if times:
                     return True
         return None
+
+    def whole_rows(self, difference: Terms, rest: Terms) -> bool:
+        """Say whether a distance is rows of a table, `width * (from - to)`, whose columns the items number through.
+
+        A single `width` is one row where an index has a product with it: `(t - 1) * width + id`, `t * width + id`.
+        """
+        widths = set.intersection(*(set(atoms) for atoms, _ in difference))
+        if any(name.startswith("lsz") for name in widths):
+            return False
+        known = {name for atoms, _ in rest if len(atoms) > 1 for name in atoms}
+        return bool(widths) and (all(len(atoms) > 1 for atoms, _ in difference) or not widths.isdisjoint(known))
 
     def strides(self, index: Index) -> list[tuple[Terms, bool]] | None:
         """Return the steps between neighbours in each dimension; None when the index is not linear.

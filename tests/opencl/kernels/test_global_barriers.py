@@ -346,6 +346,45 @@ BODIES = {
     float a=v[g+1];  barrier(CLK_GLOBAL_MEM_FENCE);
     w[g]=a;
 """,
+    "swap rows": """
+    __local float old[256], most[256]; int from=idx[0];
+    old[l0]=v[n*m+g]; most[l0]=v[n*from+g];
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if(from!=m) { v[n*from+g]=old[l0]; v[n*m+g]=most[l0]; }
+""",
+    "time levels": """
+    for(int t=1;t<m;t++) { v[t*n+g]=2*v[(t-1)*n+g];
+    barrier(CLK_GLOBAL_MEM_FENCE); }
+""",
+    "next level": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g+n*m];
+""",
+    "row of the range": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g+(n-m)*get_global_size(0)];
+""",
+    "groups further": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g+n*ls]; // expect: OCL401
+""",
+    "neighbour at the level before": """
+    for(int t=1;t<m;t++) { v[t*n+g]=2*v[(t-1)*n+g-1]; // expect: OCL401
+    barrier(CLK_GLOBAL_MEM_FENCE); }
+""",
+    "two distances": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g+n-m]; // expect: OCL401
+""",
+    "rows and one": """
+    v[g]=1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    w[g]=v[g+n*m+1]; // expect: OCL401
+""",
     "swap neighbours": """
     v[g]=1;
     barrier(CLK_GLOBAL_MEM_FENCE);
