@@ -110,13 +110,15 @@ class Judge:
         strides = self.strides(its)
         if strides is None:
             return None
+        numbered = any(constant(s) is None and divide(difference, s) is not None for s, _ in strides)
+        rows = not numbered and self.whole_rows(difference, mine.rest + its.rest)
         for stride, full in strides:
             number = constant(stride)
             if number is not None:
                 amount = constant(difference)
                 if full and amount is not None and abs(amount) >= max(abs(number), read.width or 1):
                     return True
-                if full and number == 1 and amount is None and not self.whole_rows(difference, mine.rest + its.rest):
+                if full and number == 1 and amount is None and not rows:
                     return True
                 if not full and amount is not None and amount and amount % number == 0:
                     return True
@@ -129,7 +131,7 @@ class Judge:
         return None
 
     def whole_rows(self, difference: Terms, rest: Terms) -> bool:
-        """Say whether a distance is rows of a table, `width * (from - to)`, whose columns the items number through.
+        """Say whether a distance is rows of a table, `width * (from - to)`, of which the items number the columns.
 
         A single `width` is one row where an index has a product with it: `(t - 1) * width + id`, `t * width + id`.
         """

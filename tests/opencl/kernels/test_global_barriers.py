@@ -366,6 +366,11 @@ BODIES = {
     barrier(CLK_GLOBAL_MEM_FENCE);
     w[g]=v[g+(n-m)*get_global_size(0)];
 """,
+    "rows that the items number too": """
+    int h=get_global_id(1); if(h<n) v[h*m+g]=v[(h+idx[0])*m+g]; // expect: OCL401
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    v[(h+n)*m+g]=w[h*m+g];
+""",
     "groups further": """
     v[g]=1;
     barrier(CLK_GLOBAL_MEM_FENCE);
