@@ -352,6 +352,8 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
         ("Segmentation fault in /usr/lib/libnvidia-opencl.so.1\n", "opencl-driver", 1),
         ("Faulting application app.exe, faulting module igdrcl64.dll\n", "opencl-driver", 1),
         ("Exception: access violation reading 0x0000 at nvopencl64.dll\n", "opencl-driver", 1),
+        ("darktable.exe caused an Access Violation in module igdrcl64.dll\n", "opencl-driver", 1),
+        ("#0  0x00007ffff6b39040 in NEO::Device::init () at device.cpp:476\nSegmentation fault\n", "opencl-driver", 1),
         (  # glibc's backtrace
             "[host:29844] *** Process received signal ***\nSegmentation fault\n"
             "[host:29844] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x12980) [0x7f5ca6a93afc]\n"
