@@ -152,10 +152,13 @@ def stride_assumption(registry: Registry) -> Iterator[Report]:
 
 @check("ATN127")
 def function_in_kernel(registry: Registry) -> Iterator[Report]:
-    """An autograd.Function below the Autograd key records nothing."""
+    """An autograd.Function below the Autograd key records nothing; where that key has a kernel, nothing has to be."""
     for operator in registry.operators.values():
         seen: set[Location] = set()
+        recorded = {i.key for i in operator.implementations if role_of(i) == "autograd"}
         for implementation, function in _device_kernels(operator):
+            if not recorded.isdisjoint(("Autograd", f"Autograd{implementation.key}")):
+                continue
             for event in function.of_kind("applies-function"):
                 if event.at in seen:
                     continue

@@ -294,7 +294,12 @@ class F(torch.autograd.Function):
 lib = torch.library.Library("m1", "DEF")
 lib.define("f(Tensor x) -> Tensor")
 lib.impl("f", lambda x: F.apply(x), "CUDA")  # expect: ATN127
-lib.impl("f", lambda x: F.apply(x), "Autograd")
+lib.define("recorded(Tensor x) -> Tensor")
+lib.impl("recorded", lambda x: F.apply(x), "CUDA")
+lib.impl("recorded", lambda x: F.apply(x), "Autograd")
+lib.define("elsewhere(Tensor x) -> Tensor")
+lib.impl("elsewhere", lambda x: F.apply(x), "CUDA")  # expect: ATN127
+lib.impl("elsewhere", lambda x: F.apply(x), "AutogradCPU")
 def outside(x):
     return F.apply(x)
 # case: device mixes
@@ -339,7 +344,9 @@ class F(torch.autograd.Function):
 lib = torch.library.Library("m1", "DEF")
 lib.define("f(Tensor x) -> Tensor")
 lib.impl("f", F.apply, "CPU")  # expect: ATN127
-lib.impl("f", F.apply, "Autograd")
+lib.define("recorded(Tensor x) -> Tensor")
+lib.impl("recorded", F.apply, "CPU")
+lib.impl("recorded", F.apply, "AutogradCPU")
 # case: a placeholder as the kernel returns it
 import torch
 from . import _C
