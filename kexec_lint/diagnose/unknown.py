@@ -47,7 +47,7 @@ _SAID = re.compile(
 _LATE = 40
 """A line that only speaks of an error counts among the last so many: long logs of good runs hold some, too."""
 _CLEAN = re.compile(
-    r"\b(?:0|no|zero|without)\ (?:\w+\ )?(?:errors?|failures?|failed)\b|\b[Ee]rrors?[:=]\s?0\b|\b0 errors", re.I
+    r"\b(?:0|no|zero|without)\ (?:\w+\ )?(?:errors?|failures?|failed)\b|errors?(?:\(\))?\s?[:=]\s?0\b|\b0 errors", re.I
 )
 _LAST = re.compile(r"^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Interrupt)(?::|$)")
 
