@@ -126,6 +126,44 @@ out:
     if (ev) clReleaseEvent(ev);
     return err;
 }
+// good an array whose length is not known, released in a loop
+void send(cl_command_queue q, cl_mem b, void *p, size_t n, cl_event *sent, cl_event *done) {
+    clEnqueueWriteBuffer(q, b, CL_FALSE, 0, n, p, 0, NULL, sent);
+    clEnqueueReadBuffer(q, b, CL_FALSE, 0, n, p, 1, sent, done);
+}
+void f(cl_command_queue q, cl_mem *b, char *p, size_t n, int runs) {
+    int blocks = n / 64, i;
+    cl_event sent[blocks], done[blocks];
+    for (int r = 0; r < runs; r++) {
+        for (i = 0; i < blocks; i++) {
+            size_t size = 64;
+            if (i == blocks - 1) {
+                size = n % 64;
+                if (size % 8 != 0)
+                    size = 8;
+            }
+            send(q, b[i], p, size, &sent[i], &done[i]);
+        }
+        clFinish(q);
+        for (i = 0; i < blocks; i++) {
+            clReleaseEvent(sent[i]);
+            clReleaseEvent(done[i]);
+        }
+    }
+}
+// bad an array whose length is not known, and nothing is released
+void send(cl_command_queue q, cl_mem b, void *p, size_t n, cl_event *sent) {
+    clEnqueueWriteBuffer(q, b, CL_FALSE, 0, n, p, 0, NULL, sent); // expect: OCL304
+}
+void f(cl_command_queue q, cl_mem *b, char *p, size_t n, int runs) {
+    int blocks = n / 64, i;
+    cl_event sent[blocks];
+    for (int r = 0; r < runs; r++) {
+        for (i = 0; i < blocks; i++)
+            send(q, b[i], p, 64, &sent[i]);
+        clFinish(q);
+    }
+}
 """
 
 OCL305 = r"""

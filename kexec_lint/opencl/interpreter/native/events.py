@@ -76,10 +76,12 @@ def use(m: Machine, value: AbstractValue, span: p.Span, how: str) -> None:
 
 def overwritten(m: Machine, old: AbstractValue, span: p.Span, slot: tuple[dict[Any, Any], Any]) -> None:
     """A variable gets another value: an event that only it held can never be released."""
-    if m.scratch or not isinstance(old, Object) or old.kind != "event" or not _lost(m, old):
+    if m.scratch or not isinstance(old, Object) or old.kind != "event":
         return
     state, key = slot
-    if not raw(m, state, key):
+    if state.get("open") == pointers.LONGER and old.state.get("given back"):
+        state["releases"] = True  # of an array without a known length a loop may release more than was followed
+    if not _lost(m, old) or state.get("releases") or not raw(m, state, key):
         return
     kept = state.pop(key, None)
     try:
@@ -98,6 +100,11 @@ def overwritten(m: Machine, old: AbstractValue, span: p.Span, slot: tuple[dict[A
             "call clReleaseEvent first, or give every command an event of its own",
             related=(("the event comes from here", created),) if created else (),
         )
+
+
+def _spans(event: Object) -> tuple[p.Span, ...]:
+    """Return the calls that an event comes from, whichever turn of their loops it was."""
+    return tuple(place.span for place in event.model.created)
 
 
 def raw(m: Machine, state: dict[Any, Any], key: Any) -> bool:
@@ -131,7 +138,11 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
             continue
         if frame.types.get(name, "").startswith("static "):
             continue
-        for event in _inside(value):
+        events = list(_inside(value))
+        released = {_spans(event) for event in events if event.state.get("given back")}
+        for event in events:
+            if _spans(event) in released:
+                continue  # a loop makes them, and a loop that was followed less far releases them
             if not _lost(m, event) or lifetimes.leads_to(m, [result], event):
                 continue
             others = {k: v for k, v in frame.variables.items() if k != name}
