@@ -209,6 +209,7 @@ def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> N
         ("setArg(2) error -51", "cl-invalid-arg-size"),
         ("GPU error -9999 : kernel.cl", "cl-nv-9999"),
         ("[Error: Failed to run forward on the torch module, error code: 20]", "et-error-0x14"),
+        ("Module.forward failed with 0x20", "et-error-0x20"),
         ("HSA error code: 4104", "hsa-out-of-resources"),
         ("CUDA error DRIVER: '999' in func 'run' line 978", "cuda-unknown-999"),
         ("Error: vkAllocateMemory failed -2", "device-memory"),
