@@ -54,7 +54,7 @@ def test_a_file_that_no_executor_cares_for(tmp_path: Path, options: list[str]):
     imported(tmp_path, *arguments)
     modules = imported(tmp_path, *arguments)
     assert modules.isdisjoint(HEAVY)
-    assert "subprocess" not in modules
+    assert "subprocess" not in modules or sys.version_info < (3, 11)  # where uuid, which click imports, imports it
 
 
 def test_a_warm_run_on_host_code(tmp_path: Path):
