@@ -16,8 +16,8 @@ from kexec_lint.diagnose.knowledge import load
 
 DATA = Path(__file__).parent / "data"
 RIGHT = 0.85
-# Messages of other languages' bindings and of scientific programs, many without any word of the layer that failed.
-LOWER = {"reports18.yaml": 0.67}
+# In these, 14 messages name one layer where the thread finds another: no pattern may say so from the message alone.
+LOWER = {"reports18.yaml": 0.82}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("reports*.yaml")))
