@@ -10,7 +10,7 @@ from kexec_lint import rulebook
 from kexec_lint.findings import Finding
 from kexec_lint.opencl import graph as g
 from kexec_lint.opencl.analysis import Analysis, analyse
-from kexec_lint.opencl.report import findings
+from kexec_lint.opencl.report import findings, scan_python
 from kexec_lint.source import Options, Source
 
 EXPECT = re.compile(r"expect:\s*([A-Z]{3}\d{3})")
@@ -56,6 +56,12 @@ class NoProject:
 
     def read(self, path: str, relative_to: str) -> Source | None:
         return None
+
+
+def codes(text: str, *wanted: str) -> list[str]:
+    """Return the codes that these rules find in a module, whatever their confidence."""
+    source = Source("a.py", text, text.encode())
+    return sorted(f.code for f in scan_python(source, NoProject(), Options(frozenset(wanted), "possible")).findings)
 
 
 def cases(code: str, text: str, at_least: int = 6) -> list[object]:

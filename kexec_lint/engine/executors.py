@@ -18,8 +18,8 @@ EXECUTORS: dict[str, str] = {
 }
 """Name of an executor (also the folder of its pages under `rules/`) → its package, imported when needed."""
 
-
 _START = 8
+"""Bytes that needles share where they are looked for together."""
 
 
 class Reader(NamedTuple):

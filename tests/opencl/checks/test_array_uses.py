@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from opencl_cases import NoProject
-
-from kexec_lint.opencl.report import scan_python
-from kexec_lint.source import Options, Source
+from opencl_cases import codes
 
 PROGRAM = """
 import pyopencl as cl
@@ -20,11 +17,6 @@ program = cl.Program(context, "__kernel void copy(__global const float *a, __glo
     "{ int i = get_global_id(0); c[i] = a[i]; }").build()
 program.copy(queue, a.shape, None, a.data, c.data)
 """
-
-
-def codes(text: str, *wanted: str) -> list[str]:
-    source = Source("a.py", text, text.encode())
-    return sorted(f.code for f in scan_python(source, NoProject(), Options(frozenset(wanted), "possible")).findings)
 
 
 @pytest.mark.parametrize(

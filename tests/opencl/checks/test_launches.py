@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from opencl_cases import NoProject
-
-from kexec_lint.opencl.report import scan_python
-from kexec_lint.source import Options, Source
+from opencl_cases import codes
 
 PROGRAM = '''
 import pyopencl as cl
@@ -17,11 +14,6 @@ def launch(context, queue, buf, given, n):
         {{ p[get_global_id(0)].x += by{part}; }}""").build()
     program.move(queue, (n,), None, buf, {argument})
 '''
-
-
-def codes(text: str, *wanted: str) -> list[str]:
-    source = Source("a.py", text, text.encode())
-    return sorted(f.code for f in scan_python(source, NoProject(), Options(frozenset(wanted), "possible")).findings)
 
 
 @pytest.mark.parametrize(
