@@ -139,7 +139,10 @@ class _Other:
     def __init__(self, wishes: Sequence[Wish]) -> None:
         self._wishes = wishes
         self._end, start = os.pipe()
-        self._process = os.fork()
+        try:
+            self._process = os.fork()
+        except OSError:  # no process or memory to be had: `result` looks at all of it here
+            self._process = -1
         if not self._process:
             _tell(wishes, start)
         os.close(start)
@@ -168,6 +171,8 @@ class _Other:
         import signal
 
         os.close(self._end)
+        if self._process < 0:
+            return
         try:
             os.kill(self._process, signal.SIGKILL)
             os.waitpid(self._process, 0)

@@ -87,6 +87,15 @@ def test_what_a_process_that_died_did_not_tell_is_looked_at_here(tmp_path, forki
     assert [seen.wanted for seen in reading.look_all(several, 4)] == [(1,)] * 20
 
 
+def test_a_process_that_cannot_be_had_is_done_without(tmp_path, forking, monkeypatch):
+    def refused() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    several = wishes(tmp_path, [b"flint"] * 20)
+    monkeypatch.setattr(os, "fork", refused)
+    assert [seen.wanted for seen in reading.look_all(several, 4)] == [(1,)] * 20
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_nothing_is_forked_beside_a_thread(tmp_path, monkeypatch):
     several = wishes(tmp_path, [b"flint"] * 20)
