@@ -80,8 +80,8 @@ def _finding(evidence: Evidence, at: g.Place, source: Source) -> Finding:
     )
     if at != evidence.at[-1]:
         related = (Related("the command itself is enqueued here", location(evidence.at[-1], source)), *related)
-    steps: tuple[Related, ...] = ()
-    if against is not None:
+    steps: tuple[Related, ...] = ()  # of two commands or accesses; where a queue was made is none
+    if against is not None and (len(evidence.nodes) == 2 or evidence.hazard):
         first, second = (name(node) for node in evidence.nodes) if len(evidence.nodes) == 2 else ("the command", "it")
         steps = (
             Related(spoken(f"{first} is enqueued", source), location(against, source)),

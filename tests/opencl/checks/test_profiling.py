@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from opencl_cases import cases, verify
+from opencl_cases import NoProject, cases, verify
+
+from kexec_lint.opencl.report import scan_python
+from kexec_lint.source import Options, Source
 
 NOT_ENABLED = """
 def bad_plain(ctx, knl, buf, n):
@@ -292,3 +295,17 @@ TABLE = [*cases("OCL311", NOT_ENABLED), *cases("OCL312", TOO_EARLY), *cases("OCL
 @pytest.mark.parametrize(("code", "chunk"), TABLE)
 def test_profiling(code: str, chunk: str) -> None:
     verify(code, chunk)
+
+
+def test_only_two_commands_are_told_as_steps():
+    text = """
+import pyopencl as cl
+def times(ctx, host, buf):
+    queue = cl.CommandQueue(ctx)
+    done = cl.enqueue_copy(queue, buf, host)
+    return done.profile.end - done.profile.start
+"""
+    source = Source("a.py", text, text.encode())
+    found = scan_python(source, NoProject(), Options(frozenset({"OCL311"}), "possible")).findings
+    assert {finding.code for finding in found} == {"OCL311"}
+    assert all(not finding.steps and finding.related for finding in found)
