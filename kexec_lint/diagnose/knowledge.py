@@ -21,7 +21,7 @@ from kexec_lint import __version__
 from kexec_lint.diagnose.needles import bounded, needles
 
 FOLDER = Path(__file__).parent / "knowledge"
-_FORMAT = 6
+_FORMAT = 7
 _NOISE = "noise"
 _SEVERITIES = ("error", "warning", "info")
 
@@ -88,6 +88,8 @@ class Code:
     entry: str
     earlier: int | None = None
     """The number that older releases gave it, where no other code has that now (CUDA's runtime before 10.1)."""
+    at: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Entries by the kind of call that returned it, for a code that means another thing at another call."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,17 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Family:
-    """A table of status codes and how logs spell them; `ignore` matches around what only names a code."""
+    """A table of status codes and how logs spell them; `ignore` matches around what only names a code.
+
+    `calls` are patterns of the calls of a kind, for codes whose meaning depends on the call.
+    """
 
     name: str
     title: str
     spellings: tuple[Spelling, ...]
     ignore: str | None
     codes: tuple[Code, ...]
+    calls: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @cached_property
     def by_name(self) -> dict[str, Code]:
@@ -204,8 +210,11 @@ def _compile(files: Iterable[Path], extra: Sequence[Path]) -> dict[str, Any]:
         seen[entry["id"]] = entry["layer"]
     for family in families:
         for code in family["codes"]:
-            if code["entry"] not in seen:
-                raise KnowledgeError(f"codes/{family['name']}: {code['names']} leads to no entry {code['entry']!r}")
+            for name in (code["entry"], *code["at"].values()):
+                if name not in seen:
+                    raise KnowledgeError(f"codes/{family['name']}: {code['names']} leads to no entry {name!r}")
+            if strange := sorted(set(code["at"]) - set(family["calls"])):
+                raise KnowledgeError(f"codes/{family['name']}: {code['names']}: `calls` has no {strange[0]!r}")
     return {"layers": layers, "entries": entries, "families": families}
 
 
@@ -276,6 +285,7 @@ def _family(path: Path, data: dict[str, Any]) -> dict[str, Any]:
             "meaning": row.get("meaning", ""),
             "entry": row.get("entry", data["fallback"]),
             "earlier": row.get("earlier"),
+            "at": row.get("at", {}),
         }
         for row in data["codes"]
     ]
@@ -285,6 +295,7 @@ def _family(path: Path, data: dict[str, Any]) -> dict[str, Any]:
         "spellings": [_spelling(path, row) for row in data["spellings"]],
         "ignore": data.get("ignore"),
         "codes": codes,
+        "calls": {kind: bounded(pattern) for kind, pattern in data.get("calls", {}).items()},
     }
 
 

@@ -145,8 +145,19 @@ def _code_hits(knowledge: Knowledge, family: Family, spelling: Spelling, text: _
             code = code_of(family, match)
             if code is not None and _in_context(family, spelling, match, index, text):
                 fields = {**_fields(match), **describe(code)}
-                yield Hit(knowledge.by_id[code.entry], index, fields, "code" in _fields(match))
+                entry = knowledge.by_id[_at_call(family, code, index, text) or code.entry]
+                yield Hit(entry, index, fields, "code" in _fields(match))
                 break
+
+
+def _at_call(family: Family, code: Code, index: int, text: _Text) -> str | None:
+    """Return the entry for the call that returned `code`: the first named on its line, or the only kind nearby."""
+    line = text.lines[index].text[:LONG]
+    named = {kind: match.start() for kind in code.at if (match := _compiled(family.calls[kind]).search(line))}
+    if named:
+        return code.at[min(named, key=named.__getitem__)]
+    near = [kind for kind in code.at if text.spoken(family.calls[kind], index)]
+    return code.at[near[0]] if len(near) == 1 else None
 
 
 def _in_context(family: Family, spelling: Spelling, match: re.Match[str], index: int, text: _Text) -> bool:

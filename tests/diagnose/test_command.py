@@ -53,7 +53,9 @@ def test_standard_input_and_a_clean_log(tmp_path: Path) -> None:
         (["-54"], "opencl-api"),
         (["CL_INVALID_WORK_GROUP_SIZE"], "opencl-api"),
         (["--", "CL_INVALID_WORK_GROUP_SIZE"], "opencl-api"),
-        (["--", "-5"], "opencl-driver"),
+        (["--", "-5"], "unknown"),  # by its specification any of several
+        (["clFinish failed: -5"], "gpu-async-fault"),
+        (["--", "-6"], "opencl-driver"),
         (["0x14"], "executorch-selective-build"),
         (["RuntimeError: Missing operator: [0] aten::add.out"], "executorch-selective-build"),
     ],

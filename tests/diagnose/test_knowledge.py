@@ -194,9 +194,28 @@ def test_opencl_status_codes_in_every_common_spelling(knowledge: Knowledge) -> N
         ]
         for text in spellings:
             found = ids(knowledge, text)
-            if code.entry not in found:
+            if not {code.entry, *code.at.values()} & set(found):
                 wrong.append((text, found))
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("clEnqueueNDRangeKernel failed (-5)", "cl-launch-out-of-resources"),
+        ("clWaitForEvents (NDRange, 1): CL_OUT_OF_RESOURCES", "cl-fault-out-of-resources"),
+        ("clEnqueueMapBuffer failed with error code -5", "cl-fault-out-of-resources"),
+        ("clCreateImage2D failed: CL_OUT_OF_RESOURCES", "cl-memory-out-of-resources"),
+        (
+            "Error executing function: clCreateBuffer\n\nStatus error code: CL_OUT_OF_RESOURCES (-5)",
+            "cl-memory-out-of-resources",
+        ),
+        ("clCreateBuffer ok\nclFinish ok\nOpenCL error CL_OUT_OF_RESOURCES", "cl-out-of-resources"),
+        ("clCreateContext failed: CL_OUT_OF_RESOURCES", "cl-out-of-resources"),
+    ],
+)
+def test_a_status_means_what_it_means_at_the_call_that_returned_it(knowledge: Knowledge, text: str, entry: str) -> None:
+    assert ids(knowledge, text)[0] == entry
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -
         (  # the kernel log may come last
             "clFinish failed: CL_OUT_OF_RESOURCES (-5)\nclFinish failed: CL_INVALID_COMMAND_QUEUE (-36)\n"
             "[ 99.123456] NVRM: Xid (PCI:0000:3d:00): 31, pid=13641, Ch 00000008, MMU Fault\n",
-            [("xid-mmu-fault", True), ("cl-out-of-resources", False), ("cl-invalid-command-queue", False)],
+            [("xid-mmu-fault", True), ("cl-fault-out-of-resources", False), ("cl-invalid-command-queue", False)],
         ),
         (
             "E 00:00:00.01 executorch:method.cpp:39] Missing operator: [0] aten::add.out\n"
