@@ -41,6 +41,7 @@ _NATIVE = tuple(
             rf"(?:^|[\s!]){_LIBRARY}\((?:\w{{0,200}}\+0x[0-9a-f]+)?\) ?\[0x[0-9a-f]{{6,16}}\]",
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} .{0,200}\(([\w.+-]{3,80})(?::[a-z]\w{3,8})?\+0x",  # sanitizers
             r"#\d{1,3}\s{1,3}0x[0-9a-f]{6,16} in ([\w:~]{0,100}::[\w:~]{1,100})",  # gdb without a library
+            r"^[>\s]{0,8}(?:#\d{1,3}\s{1,3})?(?:0x[0-9a-f]{6,16} in)?( cl[A-Z]\w{3,40}) \(",
             r"^\s{0,4}\d{1,3}\s{1,4}(\S{1,100}\.dylib|[A-Z]\w{2,60})\s+0x[0-9a-f]{6,16}\s",  # macOS
             r"^==\d{1,8}==\s{1,8}(?:at|by) 0x[0-9A-F]{4,16}: .{0,300}\(in (/\S{1,300}\.so[\w.]{0,20})\)",  # valgrind
             r"^#\s{1,3}[CVjv]\s{1,2}\[([\w.+-]{3,80})\+0x",  # Java
@@ -48,7 +49,7 @@ _NATIVE = tuple(
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
             # Windows, in a sentence
-            r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at)) ([\w.+\-:\\]{3,200})",
+            r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at)) (?!0x)([\w.+\-:\\]{3,200})",
             r"\bin module ([\w.-]{3,80}\.(?:dll|DLL))\b",
             r"(?i:\baccess violation\b.{0,60} (?:in|at)|\bexception at 0x[0-9a-f]{4,16}) \(?([\w.-]{3,80}\.dll)\b",
         ),
@@ -56,6 +57,7 @@ _NATIVE = tuple(
 )
 _NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
+_CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
     r"|(?i:ntdll|kernel32|kernelbase|ucrtbased?|vcruntime\d*|msvcp\d+|user32|win32u|gdi32|opencl)\.dll"
@@ -79,8 +81,12 @@ def _raised(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
     ends: list[tuple[Line, str]] = []
     open_: tuple[Line, str] | None = None
     native: list[tuple[Line, str]] = []
+    before = ""
     for line in lines:
         text = line.text[:800]
+        if text.lstrip().startswith("from /"):  # gdb breaks long frames
+            text = f"{before} {text.lstrip()}"
+        before = text
         if ".py" in text or 'File "' in text:
             frame = next(filter(None, (pattern.match(text) for pattern in _PYTHON)), None)
         else:
@@ -100,10 +106,14 @@ def _raised(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
 
 def _native(line: Line, text: str) -> Iterator[tuple[Line, str]]:
     match = next(filter(None, (pattern.search(text) for pattern in _NATIVE)), None)
-    if match is not None and _PASSED.search(match[1]) is None:
-        function = _FUNCTION.search(text)
-        name = (function[1] or function[2]) if function else ""
+    if match is None:
+        return
+    function = _FUNCTION.search(text)
+    name = (function[1] or function[2]) if function else ""
+    if _PASSED.search(match[1]) is None:
         yield line, f"{match[1]} {name}".replace("\\", "/")
+    elif _CALL.match(name) and "OpenCL" in match[1]:
+        yield line, f" {name}"
 
 
 @cache

@@ -30,7 +30,7 @@ _WEAK = re.compile(
       | \b[Ff]ails?\ (?:with|to|at|on)\b | \bTraceback\ \(most\ recent
       | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w
       | ^\s{0,12}File\ "[^"\n]{1,400}",\ line\ \d+,\ in\  | ^\w{1,60}(?:Error|Exception)\s{2,}Traceback\b
-      | ^\#\d{1,3}\s{1,3}0x[0-9a-f]{6,16}\ in\  | ^\S{1,200}\.py:\d+:\ in\ \w""",
+      | ^[>\s]{0,4}(?:\#\d{1,3}\s{1,3})?0x[0-9a-f]{6,16}\ in\ \S | ^\S{1,200}\.py:\d+:\ in\ \w""",
     re.X,
 )
 _SHORT = 6
