@@ -25,13 +25,15 @@ _PASSING = re.compile(
 """A warning or a frame of a stack does not say what failed."""
 _FOREIGN = re.compile(r"onnx|\btensorflow\b|\bpaddle|\bjax(?:lib)?\b|\bmxnet\b|tensorrt|tflite|\bkeras\b", re.I)
 """Other frameworks have operators, kernels and exports, too."""
+_LITE = re.compile(r"tflite|tensorflow[./]lite|\bTfLite|onnxruntime", re.I)
+"""Whose delegates and runtimes are not ExecuTorch's, whatever line of the text names them."""
 _LINES = 20
 """Failing lines looked at, from the last; what went wrong first is said there or nowhere."""
 
 
 def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> Diagnosis | None:
     """Return the diagnosis of a failure by the subject of its lines, or None if they name none or more than one."""
-    found = _spoken(knowledge, failed)
+    found = _spoken(knowledge, lines, failed)
     name = _one(knowledge, list(found))
     return None if name is None else _of(knowledge, name, found[name], lines)
 
@@ -39,23 +41,24 @@ def worded(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) 
 def backend(knowledge: Knowledge, lines: Sequence[Line], told: Sequence[Diagnosis]) -> Diagnosis | None:
     """Return the diagnosis by the one layer of ExecuTorch that the lines of `told` name, whatever else they name."""
     numbers = {number for diagnosis in told for number, _ in diagnosis.lines}
-    found = _spoken(knowledge, [line for line in lines if line.number in numbers])
+    found = _spoken(knowledge, lines, [line for line in lines if line.number in numbers])
     name = _one(knowledge, [name for name in found if knowledge.layer[name].executor == "executorch"])
     return None if name is None else _of(knowledge, name, found[name], lines)
 
 
-def _spoken(knowledge: Knowledge, failed: Sequence[Line]) -> dict[str, Line]:
+def _spoken(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> dict[str, Line]:
     """Return the layers whose subjects the failing lines name, each with the first line that does."""
     telling = [line for line in failed if last_of_traceback(line)]
     telling = telling or [line for line in failed if not line.text.lstrip().startswith('File "')]
     found: dict[str, Line] = {}
+    lite = any(_LITE.search(line.text[:600]) for line in lines) and not any("xecu" in line.text for line in lines)
     for line in telling[-_LINES:]:
         text = _SOURCE.sub("", line.text[:600])
         if _PASSING.search(text):
             continue
         foreign = _FOREIGN.search(text) is not None
         for layer in knowledge.layers:
-            if foreign and layer.executor in ("aten", "executorch"):
+            if (foreign and layer.executor in ("aten", "executorch")) or (lite and layer.executor == "executorch"):
                 continue
             if any(_compiled(pattern).search(text) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
