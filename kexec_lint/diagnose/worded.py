@@ -51,17 +51,20 @@ def _spoken(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line])
     telling = [line for line in failed if last_of_traceback(line)]
     telling = telling or [line for line in failed if not line.text.lstrip().startswith('File "')]
     found: dict[str, Line] = {}
-    lite = any(_LITE.search(line.text[:600]) for line in lines) and not any("xecu" in line.text for line in lines)
     for line in telling[-_LINES:]:
         text = _SOURCE.sub("", line.text[:600])
         if _PASSING.search(text):
             continue
         foreign = _FOREIGN.search(text) is not None
         for layer in knowledge.layers:
-            if (foreign and layer.executor in ("aten", "executorch")) or (lite and layer.executor == "executorch"):
+            if foreign and layer.executor in ("aten", "executorch"):
                 continue
             if any(_compiled(pattern).search(text) for pattern in layer.subjects):
                 found.setdefault(layer.name, line)
+    own = [name for name in found if knowledge.layer[name].executor == "executorch"]
+    if own and any(_LITE.search(line.text[:600]) for line in lines) and not any("xecu" in x.text for x in lines):
+        for name in own:
+            del found[name]
     return found
 
 
