@@ -49,7 +49,8 @@ _NATIVE = tuple(
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
             # Windows, in a sentence
-            r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at)) (?!0x)([\w.+\-:\\]{3,200})",
+            r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at))"
+            r" (?!0x)([\w.+\-:\\]{3,200})",
             r"\bin module ([\w.-]{3,80}\.(?:dll|DLL))\b",
             r"(?i:\baccess violation\b.{0,60} (?:in|at)|\bexception at 0x[0-9a-f]{4,16}) \(?([\w.-]{3,80}\.dll)\b",
         ),
