@@ -42,6 +42,9 @@ _PREFIX = re.compile(
 _FRAME = re.compile(r' {2,12}File "[^"\n]{1,400}", line \d+')
 _ECHO = re.compile(r"\s{4,}\S")
 _CARETS = re.compile(r"\s*[\^~]{2,}[\^~ \-|]*$")
+_BOLD = re.compile(r"(?<![\w*/(])\*\*(?=\w)([^*\n]{1,300}?)(?<=\S)\*\*(?![\w*/])")
+_ROW = re.compile(r"^\s{0,8}\|.{2,3000} \|$")
+_ROW_GOES_ON = re.compile(r"^\s{0,8}\|(?: {2,200}\|){1,6} (?=\S)(.{1,3000}) \|\s{0,40}$")
 
 
 def decode(data: bytes) -> str:
@@ -56,11 +59,18 @@ def clean(text: str) -> list[Line]:
     lines: list[Line] = []
     echo = False
     escapes, quotes = "\x1b" in text, "\\'" in text or '\\"' in text
+    bold, tables = "**" in text, " |\n" in text
     for number, raw in enumerate(text.split("\n"), 1):
         for piece in _pieces(raw):
             if escapes:
                 piece = _ANSI.sub("", piece)
             piece = _unprefixed(_CONTROL.sub(" ", piece.translate(_QUOTES)))
+            if bold:
+                piece = _BOLD.sub(r"\1", piece)
+            if tables and lines and (cell := _ROW_GOES_ON.match(piece)) and _ROW.match(lines[-1].text):
+                # a table's cell, cut at its width (Triton's server): what stands in it is one message
+                lines[-1] = Line(lines[-1].number, f"{lines[-1].text[:-2]}{cell[1]} |"[:PIECE])
+                continue
             if quotes:
                 piece = piece.replace("\\'", "'").replace('\\"', '"')
             if (echo and _ECHO.match(piece) and _FRAME.match(piece) is None) or _CARETS.match(piece):
