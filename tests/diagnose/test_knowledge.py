@@ -291,6 +291,43 @@ def test_other_numbers_beside_cuda_are_no_codes(knowledge: Knowledge, text: str)
     assert not table & set(ids(knowledge, text))
 
 
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("cuBLAS error: 13", "cuda-stream-consequence"),
+        ("cublasSgemm(handle, n) failed: 14", "library-internal-error"),
+        ("cublasCreate returned error code 1", "library-alloc-failed"),
+        ("cudnn error code 8", "cuda-stream-consequence"),
+        ("cudnnConvolutionForward failed: 9", "library-no-engine"),
+        ("cudnn Error: 1001", "cudnn-not-initialized"),
+        ("CUFFT error: 2", "library-alloc-failed"),
+        ("cusolverDnCreate failed with status 7", "library-internal-error"),
+        ("CURAND error 203", "library-internal-error"),
+        ("CURAND_STATUS_LAUNCH_FAILURE", "cuda-stream-consequence"),
+        ("CUSPARSE API failed at line 12 with error: insufficient resources (11)", "library-alloc-failed"),
+        ("CUDA error: architecture mismatch when calling `cusparseSpMM( handle, opA )`", "arch-words"),
+        ("CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", "library-alloc-failed"),
+        ("CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH", "arch-words"),
+        (
+            "[TensorRT-LLM][ERROR] CUDA runtime error in cub::DeviceRadixSort::SortPairs(nullptr, size, (T*) p, "
+            "sizeof(T) * 8, stream): invalid device function (/code/kernels/sampling.cu:1077)",
+            "cuda-invalid-device-function",
+        ),
+    ],
+)
+def test_codes_of_the_math_libraries(knowledge: Knowledge, text: str, entry: str) -> None:
+    assert ids(knowledge, text)[0] == entry
+
+
+@pytest.mark.parametrize(
+    "text", ["cublas tests failed: 3", "cuDNN Error: 8 errors", "cudnn status 8.9", "cufft_plan 3"]
+)
+def test_other_numbers_beside_a_math_library_are_no_codes(knowledge: Knowledge, text: str) -> None:
+    names = {"cublas", "cudnn", "cusparse", "cusolver", "cufft", "curand"}
+    table = {code.entry for family in knowledge.families if family.name in names for code in family.codes}
+    assert not table & set(ids(knowledge, text))
+
+
 def test_a_number_of_older_releases_is_said_to_be_one(knowledge: Knowledge) -> None:
     (found,) = diagnose.diagnose("Check failed: error == cudaSuccess (38 vs. 0)", knowledge)
     assert found.layer == "gpu-driver"

@@ -46,6 +46,8 @@ def told(knowledge: Knowledge, text: str) -> list[tuple[str, bool]]:
         ("vllm-1  | RuntimeError: x", "RuntimeError: x"),
         ("\u2018a\u2019 \u201cb\u201d", "'a' \"b\""),
         (r"not implemented for \'Half\'", "not implemented for 'Half'"),
+        ("Memory access fault by GPU **node-2** on address", "Memory access fault by GPU node-2 on address"),
+        ("char **argv, void **data", "char **argv, void **data"),
     ],
 )
 def test_lines_are_cleaned(raw: str, text: str) -> None:
@@ -61,6 +63,17 @@ def test_source_echoed_by_a_traceback_is_no_message(knowledge: Knowledge) -> Non
         "RuntimeError: Missing operator: [0] aten::add.out\n"
     )
     assert told(knowledge, text) == [("et-missing-operator", True)]
+
+
+def test_a_cell_of_a_table_that_goes_on_in_the_next_row_is_one_message() -> None:
+    rows = [
+        "| model | 1 | UNAVAILABLE: CUDA runtime error: operation no |",
+        "|       |   | t supported (/app/x.cpp:170)                 |",
+        "| other | 2 | READY                                        |",
+    ]
+    cells = clean.clean("\n".join(rows))
+    assert [line.number for line in cells] == [1, 3]
+    assert "operation not supported (/app/x.cpp:170)" in cells[0].text
 
 
 def test_progress_bars_and_long_lines_keep_their_numbers(knowledge: Knowledge) -> None:
