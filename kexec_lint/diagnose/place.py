@@ -114,7 +114,7 @@ def _native(line: Line, text: str) -> Iterator[tuple[Line, str]]:
     if _PASSED.search(match[1]) is None:
         yield line, f"{match[1]} {name}".replace("\\", "/")
     elif _CALL.match(name) and "OpenCL" in match[1]:
-        yield line, f" {name}"
+        yield line, f"libOpenCL {name}"  # the loader only follows the handle that it was given
 
 
 @cache
