@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
+from operator import attrgetter
 
 from kexec_lint.findings import Confidence
 from kexec_lint.opencl import NATIVE
@@ -11,6 +13,7 @@ from kexec_lint.opencl.checks.evidence import Evidence, check
 from kexec_lint.opencl.checks.words import name, row, start
 
 _NATIVE = tuple(NATIVE)
+_RANK = attrgetter("rank")
 
 
 def _over_host(graph: g.EnqueueGraph) -> list[g.Memory]:
@@ -64,6 +67,11 @@ def _pair(
         for access in command.accesses
         if access.memory.root in (first, second)
     ]
+    if any(
+        one is other and a.memory.root is not b.memory.root and (a.role, a.position) == (b.role, b.position)
+        for (one, a), (other, b) in combinations(uses, 2)
+    ):
+        return None  # one operand is either of them: two branches, of which one made it
     for at, (later, use) in enumerate(uses):
         for earlier, before in uses[:at]:
             if before.memory.root is use.memory.root or g.exclusive(earlier.guard, later.guard):
@@ -113,7 +121,7 @@ def host_pointer_without_map(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                     f"map `{buffer.name}` around the access (enqueue_map_buffer, then release), or read it into "
                     "the array with enqueue_copy",
                     against=command.site,
-                    confidence=confidence if access.certain else Confidence.LIKELY,
+                    confidence=confidence if access.certain else max(confidence, Confidence.LIKELY, key=_RANK),
                     related=((f"`{buffer.name}` is created over the array here", buffer.created),),
                     nodes=(command, point),
                 )

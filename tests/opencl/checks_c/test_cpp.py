@@ -625,37 +625,120 @@ private:
 """
 
 OCL405 = r"""
-// bad sizes of two kinds
-cl::NDRange up(int x, cl::NDRange const &l) { return cl::NDRange(x); }
-cl::NDRange up(int x, int y, cl::NDRange const &l) { return cl::NDRange(x, y); }
-void f(cl::CommandQueue &q, cl::Kernel &k, int n) {
-    cl::NDRange local(256);
-    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, n, local), local); // expect: OCL405
+// bad a work-group of another size than the kernel asks for, from the overload that takes so many arguments
+const char *source = "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void k(__global float *x) { x[0] = 1; }";
+cl::NDRange group(int x) { return cl::NDRange(8, 8); }
+cl::NDRange group(int x, int y) { return cl::NDRange(x, y); }
+void f(cl::Context &c, cl::CommandQueue &q, cl::Buffer &b, int n) {
+    cl::Program p(c, source);
+    p.build();
+    cl::Kernel k(p, "k");
+    k.setArg(0, b);
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n), group(16, 4)); // expect: OCL405
     q.finish();
 }
-// good the function that takes so many arguments is called
-cl::NDRange up(int x, cl::NDRange const &l) { return cl::NDRange(x); }
-cl::NDRange up(int x, int y, cl::NDRange const &l) { return cl::NDRange(x, y); }
-cl::NDRange up(int x, int y, int z, cl::NDRange const &l) { return cl::NDRange(x, y, z); }
-void f(cl::CommandQueue &q, cl::Kernel &k, int n) {
-    cl::NDRange one(256), two(8, 8);
-    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, one), one);
-    q.enqueueNDRangeKernel(k, cl::NullRange, up(n, n, two), two);
-    q.finish();
-}
-// good a method, and one with a default
+// good the overload that takes so many arguments returns that size, and so do a method and one with a default
+const char *source = "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void k(__global float *x) { x[0] = 1; }";
+cl::NDRange group(int x) { return cl::NDRange(8, 8); }
+cl::NDRange group(int x, int y) { return cl::NDRange(x, y); }
 struct Sizes {
-    cl::NDRange up(int x, int y) { return cl::NDRange(x, y); }
-    cl::NDRange up(int x) { return cl::NDRange(x); }
-    cl::NDRange fit(int x, int y = 1, int z = 1) { return cl::NDRange(x); }
+    cl::NDRange group(int x, int y) { return cl::NDRange(x, y); }
+    cl::NDRange group(int x) { return cl::NDRange(8, 8); }
+    cl::NDRange fit(int x, int y = 1, int z = 1) { return cl::NDRange(8, 8, 1); }
     cl::NDRange fit(int x, int y, int z, int w) { return cl::NDRange(x, y, z); }
 };
-void f(cl::CommandQueue &q, cl::Kernel &k, Sizes &s, int n) {
+void f(cl::Context &c, cl::CommandQueue &q, cl::Buffer &b, int n) {
     Sizes sizes;
-    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.up(n), cl::NDRange(64));
-    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.up(n, n), cl::NDRange(8, 8));
-    q.enqueueNDRangeKernel(k, cl::NullRange, sizes.fit(n, 1), cl::NDRange(64));
+    cl::Program p(c, source);
+    p.build();
+    cl::Kernel k(p, "k");
+    k.setArg(0, b);
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n), group(16));
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n), sizes.group(16));
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n, n), sizes.fit(16, 4));
     q.finish();
+}
+// good a range of fewer dimensions has 1 in the others, one of more has them ignored
+const char *source = "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global float *x) { x[0] = 1; }";
+void f(cl::Context &c, cl::CommandQueue &q, cl::Buffer &b, int n) {
+    cl::Program p(c, source);
+    p.build();
+    cl::Kernel k(p, "k");
+    k.setArg(0, b);
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n), cl::NDRange(8));
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n), cl::NDRange(8, 1));
+    q.finish();
+}
+// bad and 1 is what the others have
+const char *source = "__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void k(__global float *x) { x[0] = 1; }";
+void f(cl::Context &c, cl::CommandQueue &q, cl::Buffer &b, int n) {
+    cl::Program p(c, source);
+    p.build();
+    cl::Kernel k(p, "k");
+    k.setArg(0, b);
+    q.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(n, n), cl::NDRange(8)); // expect: OCL405
+    q.finish();
+}
+"""
+
+OCL108 = r"""
+// bad two buffers over one memory
+void f(cl_context c, cl_command_queue q, size_t n) {
+    float *x = (float *)malloc(n);
+    cl_mem a = clCreateBuffer(c, CL_MEM_USE_HOST_PTR, n, x, NULL);
+    cl_mem b = clCreateBuffer(c, CL_MEM_USE_HOST_PTR, n, x, NULL);
+    clEnqueueCopyBuffer(q, a, b, 0, 0, n, 0, NULL, NULL); // expect: OCL108
+    clFinish(q);
+}
+// good one image, made in one of two ways
+cl_mem image(cl_context c, const cl_image_desc *d, size_t n, void *x) {
+#ifdef CL_VERSION_1_2
+    return clCreateImage(c, CL_MEM_USE_HOST_PTR, NULL, d, x, NULL);
+#else
+    return clCreateImage2D(c, CL_MEM_USE_HOST_PTR, NULL, n, n, 0, x, NULL);
+#endif
+}
+void f(cl_context c, cl_command_queue q, const cl_image_desc *d, size_t n, const size_t *o, const size_t *r) {
+    float *x = (float *)malloc(n), *y = (float *)malloc(n);
+    cl_mem a = image(c, d, n, x), b = image(c, d, n, y);
+    clEnqueueCopyImage(q, a, b, o, o, r, 0, NULL, NULL);
+    clEnqueueCopyImage(q, b, a, o, o, r, 0, NULL, NULL);
+    clFinish(q);
+}
+"""
+
+OCL207 = r"""
+// bad a kernel writes it
+const char *source = "__kernel void twice(__global float *x) { x[get_global_id(0)] *= 2.0f; }";
+float f(cl_context c, cl_command_queue q, cl_device_id dev, size_t n) {
+    float *x = (float *)malloc(4 * n);
+    cl_mem a = clCreateBuffer(c, CL_MEM_USE_HOST_PTR, 4 * n, x, NULL);
+    cl_program p = clCreateProgramWithSource(c, 1, &source, NULL, NULL);
+    clBuildProgram(p, 1, &dev, NULL, NULL, NULL);
+    cl_kernel k = clCreateKernel(p, "twice", NULL);
+    clSetKernelArg(k, 0, sizeof a, &a);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    clFinish(q);
+    return x[0]; // expect: OCL207
+}
+// good an input of a kernel that nothing is known of, one of several
+void check(const float *a, const float *b, const float *c, size_t n);
+void f(cl_context c, cl_command_queue q, cl_kernel k, float *out, size_t n) {
+    float *in[2];
+    cl_mem b[3];
+    in[0] = (float *)malloc(4 * n);
+    in[1] = (float *)malloc(4 * n);
+    b[0] = clCreateBuffer(c, CL_MEM_USE_HOST_PTR, 4 * n, in[0], NULL);
+    b[1] = clCreateBuffer(c, CL_MEM_COPY_HOST_PTR, 4 * n, in[1], NULL);
+    b[2] = clCreateBuffer(c, CL_MEM_USE_HOST_PTR, 4 * n, out, NULL);
+    clSetKernelArg(k, 0, sizeof b[0], &b[0]);
+    clSetKernelArg(k, 1, sizeof b[1], &b[1]);
+    clSetKernelArg(k, 2, sizeof b[2], &b[2]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, NULL);
+    float *data = (float *)clEnqueueMapBuffer(q, b[2], CL_TRUE, CL_MAP_READ, 0, 4 * n, 0, NULL, NULL, NULL);
+    check(in[0], in[1], data, n);
+    clEnqueueUnmapMemObject(q, b[2], data, 0, NULL, NULL);
+    clFinish(q);
 }
 """
 
@@ -664,6 +747,8 @@ TABLES = {
     "OCL211": OCL211,
     "OCL306": OCL306,
     "OCL405": OCL405,
+    "OCL108": OCL108,
+    "OCL207": OCL207,
     "OCL308": OCL308,
     "OCL101": OCL101,
     "OCL201": OCL201,

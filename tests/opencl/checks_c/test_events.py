@@ -164,6 +164,29 @@ void f(cl_command_queue q, cl_mem *b, char *p, size_t n, int runs) {
         clFinish(q);
     }
 }
+// good released by a function that goes over more of them than a loop is followed
+int done(cl_event *events, int count) {
+    if (clWaitForEvents(count, events) != CL_SUCCESS)
+        return -1;
+    for (int i = 0; i < count; ++i)
+        clReleaseEvent(events[i]);
+    return 0;
+}
+int f(cl_command_queue q, HERE) {
+    cl_event events[8];
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[0]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[1]);
+    if (done(events, 2))
+        return -1;
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[0]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[1]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[2]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[3]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[4]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[5]);
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 0, NULL, &events[6]);
+    return done(events, 7);
+}
 """
 
 OCL305 = r"""
@@ -357,6 +380,13 @@ void f(cl_command_queue q, HERE) {
     clFinish(q);
     clReleaseEvent(last);
     clReleaseEvent(ev);
+}
+// good the count leaves out the one that is NULL
+void f(cl_command_queue q, HERE, cl_event first, cl_event *second) {
+    cl_uint more = second != NULL ? 1 : 0;
+    cl_event events[] = { first, second != NULL ? *second : NULL };
+    clEnqueueNDRangeKernel(q, k, 1, NULL, &n, NULL, 1 + more, events, NULL);
+    clFinish(q);
 }
 """
 

@@ -202,12 +202,13 @@ def launch(
     _use_events(m, waits, span)
     keywords = calls.Arguments([], {"wait_for": waits})
     queue = plain(m, bound.get("queue", NONE))
+    whole, local = _sizes(m, bound, "global", span), _sizes(m, bound, "local", span)
     event = shared.launch(
         m,
         kernel,
         queue,
-        _sizes(m, bound, "global", span),
-        _sizes(m, bound, "local", span),
+        whole,
+        _fitted(local, whole) if isinstance(bound.get("local"), Object) else local,
         given,
         False,
         keywords,
@@ -219,6 +220,13 @@ def launch(
         command = event.model.command
         command.accesses[:] = [replace(access, partial=True) for access in command.accesses]
     return event
+
+
+def _fitted(local: AbstractValue, whole: AbstractValue) -> AbstractValue:
+    """Return a `cl::NDRange` of a work-group in the dimensions of the launch: opencl.hpp makes further sizes 1."""
+    if not isinstance(local, TupleValue) or not isinstance(whole, TupleValue):
+        return local
+    return TupleValue((*local.items, *(Known(1),) * len(whole.items))[: len(whole.items)])
 
 
 def _is_shifted(bound: Bound) -> bool:

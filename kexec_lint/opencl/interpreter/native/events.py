@@ -162,6 +162,14 @@ def leave(m: Machine, frame: Frame, names: Sequence[str], result: AbstractValue,
             )
 
 
+def after_loop(array: AbstractValue) -> None:
+    """A loop was followed for some turns only: if it released events of an array, then the others, too."""
+    found = list(_inside(array))
+    if any(event.state.get("given back") for event in found):
+        for event in found:
+            event.state["given back"] = True
+
+
 def _inside(value: AbstractValue) -> Iterator[Object]:
     """Yield the events in a variable, those of an array too."""
     elements = pointers.spread(value) or (value,)

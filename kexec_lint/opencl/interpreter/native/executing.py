@@ -172,6 +172,7 @@ def after_loop(m: Machine, loop: p.Loop) -> None:
     for value in list(m.frame.variables.values()):
         if pointers.is_array(value) and isinstance(value, Object) and not value.state.get("open"):
             m.heap.write(value.state, "open", pointers.LONGER)
+        events.after_loop(pointers.target(value))
 
 
 def _class(m: Machine, node: p.Class) -> Flow:

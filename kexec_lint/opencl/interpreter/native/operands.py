@@ -125,8 +125,9 @@ def _present(m: Machine, value: AbstractValue) -> AbstractValue:
 
 
 def _all(m: Machine, base: Object) -> Object:
-    """Return everything that an array holds, as a list whose length is not known."""
-    elements = [e for e in pointers.spread(base) if not (isinstance(e, Unknown) and e.key[0] == "uninit")]
+    """Return the events that an array holds, as a list whose length is not known: the count may leave out the rest."""
+    elements = [_present(m, e) for e in pointers.spread(base) if not is_null(e)]
+    elements = [e for e in elements if not (isinstance(e, Unknown) and e.key[0] == "uninit")]
     return m.list_of([*elements, Unknown(("spread", base))])
 
 
