@@ -42,6 +42,7 @@ _PREFIX = re.compile(
 _FRAME = re.compile(r' {2,12}File "[^"\n]{1,400}", line \d+')
 _ECHO = re.compile(r"\s{4,}\S")
 _CARETS = re.compile(r"\s*[\^~]{2,}[\^~ \-|]*$")
+_ESCAPED = re.compile(r"(?<!\\)\\n")  # but no path: C:\\lib\\nvidia
 _BOLD = re.compile(r"(?<![\w*/(])\*\*(?=\w)([^*\n]{1,300}?)(?<=\S)\*\*(?![\w*/])")
 _ROW = re.compile(r"^\s{0,8}\|.{2,3000} \|$")
 _ROW_GOES_ON = re.compile(r"^\s{0,8}\|(?: {2,200}\|){1,6} (?=\S)(.{1,3000}) \|\s{0,40}$")
@@ -86,7 +87,7 @@ def _pieces(raw: str) -> Iterator[str]:
     """Cut a line at carriage returns and escaped line ends, then into pieces of bounded length."""
     parts = raw.split("\r") if "\r" in raw else [raw]
     for part in parts:
-        whole = part.split("\\n") if len(part) > 200 and "\\n" in part else [part]
+        whole = _ESCAPED.split(part) if len(part) > 200 and "\\n" in part else [part]
         for text in whole:
             if len(text) <= PIECE:
                 yield text

@@ -65,6 +65,13 @@ def test_source_echoed_by_a_traceback_is_no_message(knowledge: Knowledge) -> Non
     assert told(knowledge, text) == [("et-missing-operator", True)]
 
 
+def test_an_escaped_line_end_cuts_a_long_line_and_a_path_does_not() -> None:
+    filler = "x" * 200
+    assert [line.text for line in clean.clean(rf"{filler}\nRuntimeError: x")] == [filler, "RuntimeError: x"]
+    path = rf"{filler} D:\\lib\\nvidia"
+    assert [line.text for line in clean.clean(path)] == [path]
+
+
 def test_a_cell_of_a_table_that_goes_on_in_the_next_row_is_one_message() -> None:
     rows = [
         "| model | 1 | UNAVAILABLE: CUDA runtime error: operation no |",
