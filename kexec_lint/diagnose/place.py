@@ -48,6 +48,9 @@ _NATIVE = tuple(
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
+            # Windows, crash reports in any language; an event as XML
+            r"^\s{0,8}(?:<Data>|Sig\[3\]\.Value=|[^:\uff1a\n]{2,60}[:\uff1a] ?)"
+            r"([\w.-]{3,80}\.(?:dll|DLL|sys))(?:</Data>|\s{0,4}[,\u3001\uff0c]|\s{0,4}$)",
             # Windows, in a sentence
             r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at))"
             r" (?!0x)([\w.+\-:\\]{3,200})",
@@ -56,7 +59,7 @@ _NATIVE = tuple(
         ),
     )
 )
-_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll")
+_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll", ".DLL", ".sys")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(

@@ -231,7 +231,7 @@ def test_positions_in_the_users_code() -> None:
         ("-54", ["cl-invalid-work-group-size"]),
         ("-5", ["cl-out-of-resources", "device-memory"]),
         ("0x14", ["et-error-0x14"]),
-        ("0x51", ["nv-err-status"]),
+        ("0x51", ["rm-no-memory"]),
         ("700", ["cuda-illegal-access"]),
         ("CL_INVALID_WORK_GROUP_SIZE", ["cl-invalid-work-group-size"]),
         ("INVALID_KERNEL_ARGS", ["cl-invalid-kernel-args"]),
@@ -373,6 +373,9 @@ def test_a_hostile_line_costs_little_more_per_byte_than_a_short_one(knowledge: K
         ("Faulting application app.exe, faulting module igdrcl64.dll\n", "opencl-driver", 1),
         ("Exception: access violation reading 0x0000 at nvopencl64.dll\n", "opencl-driver", 1),
         ("darktable.exe caused an Access Violation in module igdrcl64.dll\n", "opencl-driver", 1),
+        ("Nom du module: nvoglv64.dll, version: 32.0\nCode: 0xc0000409\n", "gpu-driver", 1),
+        ("<Data>app.exe</Data>\n<Data>nvoglv32.DLL</Data>\n<Data>c0000409</Data>\n", "gpu-driver", 2),
+        ("EventType=APPCRASH\nSig[3].Value=nvoglv64.dll\n", "gpu-driver", 2),
         ("#0  0x00007ffff6b39040 in NEO::Device::init () at device.cpp:476\nSegmentation fault\n", "opencl-driver", 1),
         (  # glibc's backtrace
             "[host:29844] *** Process received signal ***\nSegmentation fault\n"
