@@ -681,6 +681,35 @@ void f(cl::Context &c, cl::CommandQueue &q, cl::Buffer &b, int n) {
 }
 """
 
+OCL304 = r"""
+// bad nothing keeps it
+void f(cl_command_queue q, cl_kernel k, size_t n) {
+    cl_event ev = nullptr;
+    clEnqueueNDRangeKernel(q, k, 1, nullptr, &n, nullptr, 0, nullptr, &ev); // expect: OCL304
+    clWaitForEvents(1, &ev);
+}
+// good kept in a pair, a tuple, an entry of a map
+struct Runtime {
+    void run(cl_command_queue q, cl_kernel k, size_t n, std::vector<std::pair<size_t, cl_event>> &events) {
+        for (size_t part = 0; part < 4; ++part) {
+            cl_event ev = nullptr;
+            clEnqueueNDRangeKernel(q, k, 1, nullptr, &n, nullptr, 0, nullptr, &ev);
+            events.push_back(std::make_pair(part, ev));
+        }
+    }
+    void run(cl_command_queue q, cl_kernel k, size_t n, std::vector<std::tuple<int, cl_event>> &events) {
+        cl_event ev = nullptr;
+        clEnqueueNDRangeKernel(q, k, 1, nullptr, &n, nullptr, 0, nullptr, &ev);
+        events.push_back(std::make_tuple(1, ev));
+    }
+    void run(cl_command_queue q, cl_kernel k, size_t n, std::map<int, cl_event> &events) {
+        cl_event ev = nullptr;
+        clEnqueueNDRangeKernel(q, k, 1, nullptr, &n, nullptr, 0, nullptr, &ev);
+        events.insert(std::make_pair(1, ev));
+    }
+};
+"""
+
 OCL108 = r"""
 // bad two buffers over one memory
 void f(cl_context c, cl_command_queue q, size_t n) {
@@ -747,6 +776,7 @@ TABLES = {
     "OCL211": OCL211,
     "OCL306": OCL306,
     "OCL405": OCL405,
+    "OCL304": OCL304,
     "OCL108": OCL108,
     "OCL207": OCL207,
     "OCL308": OCL308,

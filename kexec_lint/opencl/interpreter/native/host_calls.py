@@ -9,7 +9,7 @@ from kexec_lint.opencl import program as p
 from kexec_lint.opencl.interpreter import host
 from kexec_lint.opencl.interpreter.machine import Machine
 from kexec_lint.opencl.interpreter.native import pointers
-from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, Known, Object, Phi, Unknown
+from kexec_lint.opencl.interpreter.values import NONE, AbstractValue, Known, Object, Phi, TupleValue, Unknown
 
 if TYPE_CHECKING:
     from kexec_lint.opencl.interpreter.calls import Arguments
@@ -137,8 +137,6 @@ QUIET = frozenset(
         "stoi",
         "stof",
         "swap",
-        "make_pair",
-        "make_tuple",
         "setw",
         "setprecision",
         "getline",
@@ -163,11 +161,20 @@ QUIET = frozenset(
 )
 """Functions that touch no memory of commands and call nothing back."""
 
+PAIRS = frozenset(["make_pair", "make_tuple"])
+"""Functions that return their arguments together."""
+
 
 def knows(name: str) -> bool:
     """Return whether a name is one of the C or C++ library's."""
     return (
-        name in READ_WRITE or name in QUIET or name in ALLOCATORS or name in FREES or name in TIMERS or name in THREADS
+        name in READ_WRITE
+        or name in QUIET
+        or name in PAIRS
+        or name in ALLOCATORS
+        or name in FREES
+        or name in TIMERS
+        or name in THREADS
     ) or name in EXITS
 
 
@@ -215,6 +222,8 @@ def call(m: Machine, name: str, arguments: Arguments, span: p.Span) -> AbstractV
         pointers.store(m, first, b, span)
         pointers.store(m, second, a, span)
         return NONE
+    if name in PAIRS:
+        return TupleValue(tuple(map(pointers.target, given)))
     if name in QUIET:
         return m.fresh("result", name)
     return None
