@@ -29,7 +29,7 @@ _PREFIX = re.compile(
     | \d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?\ ? # CI and logging time
     | \[\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d:\d\d[^\]\n]{0,20}\]:?\ ?
     | \[\ {0,8}\d{1,9}\.\d{3,9}\]\ ?                                     # dmesg
-    | [\w.\-]{1,40}\ {1,30}\|\                                           # docker compose
+    | (?!(?:ERROR|WARN|FATAL|CRITICAL|SEVERE)\w{0,4}\ )[\w.\-]{1,40}\ {1,30}\|\  # docker compose; a severity stays
     | (?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\ \d\d-\d\d\ \d\d:\d\d:\d\d\ \[?\w{1,60}\.py:\d+\]\ ? # vLLM's logger
       (?=\ {2}|File\ "|Traceback|[\w.]{0,80}(?:Error|Exception)\b)
     | [VIWEC]\d{4}\ (?:[\d:.]{8,15}\ \d{1,20}\ )?[\w./]{3,120}\.py:\d+\]\  # torch's logger

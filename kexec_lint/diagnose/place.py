@@ -55,11 +55,12 @@ _NATIVE = tuple(
             r"(?i:\bfaulting module(?: name| path)?:?|\bcrash(?:ed|es)? in|\bexception (?:in|at))"
             r" (?!0x)([\w.+\-:\\]{3,200})",
             r"\bin module ([\w.-]{3,80}\.(?:dll|DLL))\b",
+            r"^(?:\[\w[\w ]{1,20}\]){0,3} ?\[([\w.+-]{3,80}\.so)\] \S",  # Play, a title
             r"(?i:\baccess violation\b.{0,60} (?:in|at)|\bexception at 0x[0-9a-f]{4,16}) \(?([\w.-]{3,80}\.dll)\b",
         ),
     )
 )
-_NATIVE_WORDS = ("#", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll", ".DLL", ".sys")
+_NATIVE_WORDS = ("#", ".so] ", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll", ".DLL", ".sys")
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(

@@ -14,7 +14,8 @@ from kexec_lint.diagnose.knowledge import Knowledge
 _STRONG = re.compile(
     r"""^\s{0,8}(?:[\w.]{1,80}\.)?\w{0,60}(?:Error|Exception|Fault|Interrupt)(?::|$)   # last line of a traceback
       | \b(?:[Ff]atal|FATAL|panicked|PANIC)\b | \b(?:terminate|Terminating)\ (?:called|due) | \bAborted\b
-      | [Ss]egmentation\ fault | \bsegfault\ at\b | \b[Ff]aulting\ module\b | \bSIGSEGV\b | \bFatal\ signal\ \d
+      | [Ss]egmentation\ fault | \bsegfault\ at\b | \b[Ff]aulting\ module\b | \bSIG(?:SEGV|ABRT|BUS|ILL|FPE)\b
+      | \bFatal\ signal\ \d
       | \bAddressSanitizer:\ | (?:^|\s)\#\d\d\ pc\ [0-9a-f]{8}
       | \.so[\w.]{0,20}(?:\ \(offset\ \w{1,20}\))?\ ?\([\w:~<].{0,300}\+(?:0x)?[0-9a-f]{0,16}\)\ ?(?:[(\[]|$)
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
@@ -26,7 +27,7 @@ _STRONG = re.compile(
     re.X,
 )
 _WEAK = re.compile(
-    r"""\b[Ee]rror\b[^\n]{0,2}: | \bERROR\b | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b
+    r"""\b[Ee]rror\b[^\n]{0,2}: | \bERROR\b | \b\w{0,60}[Ee]xception: | \b(?:[Ff]ailed|FAILED|[Ff]ailure)\b
       | \b[Ff]ails?\ (?:with|to|at|on)\b | \bTraceback\ \(most\ recent
       | ^[EF]\ \d\d:\d\d:\d\d | ^[EF]\d{4}\ \d\d: | ^\d\d-\d\d\ [\d:.]{8,15}\s+\d+\s+\d+\ [EF]\  | ^[EF]/\w
       | ^\s{0,12}File\ "[^"\n]{1,400}",\ line\ \d+,\ in\  | ^\w{1,60}(?:Error|Exception)\s{2,}Traceback\b
