@@ -44,6 +44,7 @@ _AROUND = 2
 """Lines before and after a failing one that are read, too."""
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_|(?<=[A-Z])(?=[A-Z][a-z])")
 _PATH = re.compile(r"(?:[\w.+~-]{0,60}/){2,}")
+_HOST = re.compile(r"\.(?:c|cc|cpp|cxx|C|h|hpp|rs|go):\d{1,6}(?::\d{1,5})?: (?:fatal )?error: ")
 _WORD = re.compile(r"[A-Za-z]{2,40}")
 _WHOLE = re.compile(r"[A-Za-z0-9_]{4,40}")
 
@@ -65,6 +66,8 @@ def features(text: str) -> set[str]:
 def resembling(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Line]) -> Diagnosis | None:
     """Return the diagnosis of a failure by the reports it is most like, or None if it is like none or several."""
     name = _layer(knowledge, lines, failed, _ENOUGH)
+    if name == "opencl-build" and any(_HOST.search(line.text[:600]) for line in failed):
+        return None  # an error of the compiler for the host
     return None if name is None else _of(knowledge, name, failed[-1], lines)
 
 
