@@ -56,11 +56,30 @@ _NATIVE = tuple(
             r" (?!0x)([\w.+\-:\\]{3,200})",
             r"\bin module ([\w.-]{3,80}\.(?:dll|DLL))\b",
             r"^(?:\[\w[\w ]{1,20}\]){0,3} ?\[([\w.+-]{3,80}\.so)\] \S",  # Play, a title
+            r"\.(_Cfunc_\w{2,60})\(",  # Go, a call of C
+            # Rust, where it panicked: the crate and its file
+            r"(?:panicked at .{0,400}?|^\s{1,24}at \S{0,200})"
+            r"[/\\]registry[/\\]src[/\\][^/\\\s]{1,60}[/\\](\S{3,120}\.rs):\d",
             r"(?i:\baccess violation\b.{0,60} (?:in|at)|\bexception at 0x[0-9a-f]{4,16}) \(?([\w.-]{3,80}\.dll)\b",
         ),
     )
 )
-_NATIVE_WORDS = ("#", ".so] ", "0x", " in ", "module", ".dll!", "] cl", ".so (", "(offset ", ".dll", ".DLL", ".sys")
+_NATIVE_WORDS = (
+    "#",
+    ".so] ",
+    "_Cfunc_",
+    ".rs:",
+    "0x",
+    " in ",
+    "module",
+    ".dll!",
+    "] cl",
+    ".so (",
+    "(offset ",
+    ".dll",
+    ".DLL",
+    ".sys",
+)
 _FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
 _CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(

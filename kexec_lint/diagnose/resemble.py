@@ -45,6 +45,10 @@ _AROUND = 2
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_|(?<=[A-Z])(?=[A-Z][a-z])")
 _PATH = re.compile(r"(?:[\w.+~-]{0,60}/){2,}")
 _HOST = re.compile(r"\.(?:c|cc|cpp|cxx|C|h|hpp|rs|go):\d{1,6}(?::\d{1,5})?: (?:fatal )?error: ")
+_OWN = re.compile(
+    r"panicked at '?(?:attempt(?:ed)? to |index out of bounds|already (?:mutably )?borrowed|range (?:start|end) index)"
+    r"|\bpanic: runtime error: |\bNullReferenceException\b|\bNullPointerException\b|\bArrayIndexOutOfBounds"
+)
 _WORD = re.compile(r"[A-Za-z]{2,40}")
 _WHOLE = re.compile(r"[A-Za-z0-9_]{4,40}")
 
@@ -68,6 +72,8 @@ def resembling(knowledge: Knowledge, lines: Sequence[Line], failed: Sequence[Lin
     name = _layer(knowledge, lines, failed, _ENOUGH)
     if name == "opencl-build" and any(_HOST.search(line.text[:600]) for line in failed):
         return None  # an error of the compiler for the host
+    if any(_OWN.search(line.text[:600]) for line in failed):
+        return None  # the program's own slip, whatever it speaks of
     return None if name is None else _of(knowledge, name, failed[-1], lines)
 
 
