@@ -12,6 +12,11 @@ from kexec_lint.diagnose.knowledge import Knowledge, KnowledgeError, load
 __all__ = ["UNKNOWN", "Diagnosis", "Ending", "Knowledge", "KnowledgeError", "diagnose", "load"]
 
 
+_LOWERING = ("executorch-export", "executorch-delegate")
+_OF_KERNELS = ("pytorch-kernel-check", "pytorch-kernel-dtype", "pytorch-dispatch", "usage")
+"""The lowering's Python code refuses a graph in the words in which kernels refuse their arguments."""
+
+
 def diagnose(
     text: str, knowledge: Knowledge, *, ending: Ending | None = None, command: str | None = None
 ) -> list[Diagnosis]:
@@ -44,6 +49,10 @@ def diagnose(
         if judged is None:
             judged = worded.backend(knowledge, lines, told)  # or than the name of a part of ExecuTorch
         if judged is not None:
+            found = [judged, *(_demoted(d) for d in found)]
+    elif all(d.layer in _OF_KERNELS for d in told):
+        judged = place.placed(knowledge, lines)  # a lowering's own refusal of a dtype or shape is no kernel's
+        if judged is not None and judged.executor == "executorch" and judged.layer in _LOWERING:
             found = [judged, *(_demoted(d) for d in found)]
     if len([d for d in found if d.root and d.severity != "info"]) == 1:
         instead = _second_thought(knowledge, lines, found[0], ending)
