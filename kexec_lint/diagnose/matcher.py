@@ -31,7 +31,8 @@ LONG = 1000
 BUDGET = 100_000
 """Characters of pieces longer than `LONG` that one pattern is run over: logs have few such lines, attacks many."""
 _EXECUTORCH = re.compile(
-    r"\b[EF] \S{0,40} ?\[?executorch:[\w.\-]{1,100}:\d|\bT(?:osa|OSA)ValueError: |\b(?:MLX|XNNPACK|MPS) (?:lowering|delegate)\b"
+    r"\b[EF] \S{0,40} ?\[?executorch:[\w.\-]{1,100}:\d|\bT(?:osa|OSA)ValueError: "
+    r"|\b(?:MLX|XNNPACK|MPS) (?:lowering|delegate)\b"
 )
 """What heads a line of ExecuTorch's: its kernels and its lowering say of a dtype what ATen's kernels say."""
 
