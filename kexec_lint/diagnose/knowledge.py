@@ -11,7 +11,8 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -152,9 +153,26 @@ class Knowledge:
         return {entry.id: entry for entry in self.entries}
 
     @cached_property
+    def grams(self) -> dict[tuple[str, ...], list[tuple[int, str]]]:
+        """All needles by the four characters in each that the fewest others have, and where in it they stand."""
+        of = [entry.needles for entry in self.entries]
+        of += [spelling.needles for family in self.families for spelling in family.spellings]
+        needles = {needle for each in of for needle in each if len(needle) >= 4}
+        often = Counter(gram for needle in needles for gram in set(_grams(needle)))
+        found: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+        for needle in sorted(needles):
+            offset, gram = min(enumerate(_grams(needle)), key=lambda item: often[item[1]])
+            found.setdefault(gram, []).append((offset, needle))
+        return found
+
+    @cached_property
     def layer(self) -> dict[str, Layer]:
         """Layers by name."""
         return {layer.name: layer for layer in self.layers}
+
+
+def _grams(text: str) -> Iterator[tuple[str, ...]]:
+    return zip(text, text[1:], text[2:], text[3:], strict=False)
 
 
 def folded(text: str) -> str:

@@ -1,8 +1,8 @@
 """Find the entries that a log's lines match: literal needles first, then bounded patterns where one stands.
 
-Cost: one pass over the text for its trigrams, one per needle whose trigrams all occur, and one pattern search per
-pair of (piece of at most `clean.PIECE` characters, entry whose needle stands in it). All grow linearly with the
-text; what a pattern may spend on overlong lines is capped by `BUDGET`.
+Cost: one pass over a long text for all needles (over a short one, one per needle whose trigrams all occur), and one
+pattern search per pair of (piece of at most `clean.PIECE` characters, entry whose needle stands in it). All grow
+linearly with the text; what a pattern may spend on overlong lines is capped by `BUDGET`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import compress, islice
 
 from kexec_lint.diagnose.clean import Line
 from kexec_lint.diagnose.knowledge import Code, Entry, Family, Knowledge, Spelling, folded
@@ -28,6 +28,8 @@ NEAR = 3
 WINDOW = 160
 """Characters before and after a code in which its context must stand."""
 LONG = 1000
+MANY = 100_000
+"""Characters of a text in which all needles are looked for at once: below, one by one is faster."""
 BUDGET = 100_000
 """Characters of pieces longer than `LONG` that one pattern is run over: logs have few such lines, attacks many."""
 _EXECUTORCH = re.compile(
@@ -61,7 +63,7 @@ def _trigrams(text: str) -> frozenset[tuple[str, str, str]]:
 class _Text:
     """The cleaned lines as one string, with what is needed to find the lines that hold a literal."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], knowledge: Knowledge) -> None:
         self.lines = lines
         self.blob = "\n".join(line.text for line in lines)
         self._starts = [0]
@@ -69,7 +71,11 @@ class _Text:
             self._starts.append(self._starts[-1] + len(line.text) + 1)
         self._where: dict[str, list[int]] = {}
         self._spoken: dict[tuple[str, int], bool] = {}
-        self._trigrams = set(zip(self.blob, self.blob[1:], self.blob[2:], strict=False))
+        self._trigrams: set[tuple[str, ...]] = set()
+        if len(self.blob) > MANY:
+            self._find_all(knowledge)
+        else:
+            self._trigrams.update(zip(self.blob, self.blob[1:], self.blob[2:], strict=False))
 
     def holding(self, literals: Sequence[str]) -> Iterator[int]:
         """Yield the indices of the lines that hold one of `literals`, ascending; overlong ones within `BUDGET`."""
@@ -87,8 +93,20 @@ class _Text:
                     continue
             yield index
 
+    def _find_all(self, knowledge: Knowledge) -> None:
+        """Look for all needles in one pass over the text, by four characters of each that few others have."""
+        text, grams = self.blob, knowledge.grams
+        self._where = {needle: [] for of in grams.values() for _, needle in of}
+        windows = zip(text, text[1:], text[2:], text[3:], strict=False)
+        for at in compress(range(len(text)), map(grams.__contains__, windows)):
+            for offset, needle in grams[tuple(text[at : at + 4])]:
+                if at >= offset and text.startswith(needle, at - offset):
+                    found, index = self._where[needle], bisect_right(self._starts, at) - 1
+                    if not found or found[-1] != index:
+                        found.append(index)
+
     def _lines_with(self, needle: str) -> Iterator[int]:
-        if not _trigrams(needle) <= self._trigrams:
+        if self._trigrams and not _trigrams(needle) <= self._trigrams:
             return
         at = self.blob.find(needle)
         while at >= 0:
@@ -107,7 +125,7 @@ class _Text:
 
 def find(knowledge: Knowledge, lines: Sequence[Line]) -> list[Hit]:
     """Return at most one hit a line, in line order: the matching entry that comes first in the knowledge."""
-    text = _Text(lines)
+    text = _Text(lines, knowledge)
     best: dict[int, Hit] = {}
 
     def weight(hit: Hit) -> tuple[bool, bool, bool, int]:

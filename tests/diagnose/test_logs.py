@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kexec_lint import diagnose
-from kexec_lint.diagnose import clean, render, resemble
+from kexec_lint.diagnose import clean, matcher, render, resemble
 from kexec_lint.diagnose.endings import ending
 from kexec_lint.diagnose.knowledge import Knowledge, load
 from kexec_lint.diagnose.lookup import lookup
@@ -469,3 +469,11 @@ def test_a_backends_name_tells_more_than_the_shape_of_a_message(knowledge: Knowl
         (f"RuntimeError: XNNPACK backend {asked}", "executorch-delegate"),
     ):
         assert diagnose.diagnose(text, knowledge)[0].layer == layer, text
+
+
+def test_a_long_text_is_searched_as_a_short_one_is(knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = clean.clean(mixed_log(knowledge, matcher.MANY * 2))
+    at_once = matcher.find(knowledge, lines)
+    monkeypatch.setattr(matcher, "MANY", len("\n".join(line.text for line in lines)) + 1)
+    assert at_once == matcher.find(knowledge, lines)
+    assert len({hit.entry.id for hit in at_once}) > 100
