@@ -48,6 +48,7 @@ _NATIVE = tuple(
             r"\bsegfault at .{0,120} in ([\w.+-]{3,80})\[",  # the kernel's log
             r"(?:^|[\s(\[])([\w.-]{3,80}\.(?:dll|DLL|sys))(?:!\S{0,120})?\s?\+\s?0x[0-9a-fA-F]+",  # Windows, reports
             r"^\s{0,8}(?:[0-9a-fA-F`]{8,34}\s{1,4})?([\w.-]{3,80}\.(?:dll|DLL|sys))!\S",  # Windows, debuggers
+            r"[\\/]([\w.-]{3,80}\.dll)\(0x[0-9a-fA-F]{4,16}\) \+ 0x",  # Windows, c10
             # Windows, crash reports in any language; an event as XML
             r"^\s{0,8}(?:<Data>|Sig\[3\]\.Value=|[^:\uff1a\n]{2,60}[:\uff1a] ?)"
             r"([\w.-]{3,80}\.(?:dll|DLL|sys))(?:</Data>|\s{0,4}[,\u3001\uff0c]|\s{0,4}$)",

@@ -20,7 +20,8 @@ _STRONG = re.compile(
       | \.so[\w.]{0,20}(?:\ \(offset\ \w{1,20}\))?\ ?\([\w:~<].{0,300}\+(?:0x)?[0-9a-f]{0,16}\)\ ?(?:[(\[]|$)
       | core\ dumped | \bAssertion\b.{0,200}\bfailed
       | [Ii]llegal\ (?:hardware\ )?instruction | \b(?:EXCEPTION_)?ACCESS_VIOLATION\b
-      | \b[Aa]ccess\ [Vv]iolation\b | \b(?:0[xX])?[Cc]0000(?:005|409|374|0[fF][dD])\b | \bAPPCRASH\b | \bBus\ error\b
+      | \b[Aa]ccess\ [Vv]iolation\b | \b(?:0[xX])?[Cc]0000(?:005|409|374|0[fF][dD])\b
+      | \bAPPCRASH\b | \.dll\(0x[0-9A-F]{4,16}\)\ \+\ 0x | \bBus\ error\b
       | \bkernel:?\ (?:BUG\ at|NULL\ pointer\ dereference) | \bOops:\ \w
       | ^\s{0,4}Killed\b | [Uu]ncaught\ [Ee]xception | [Ee]xit(?:ed)?\ (?:with\ )?(?:code|status):?\ [1-9]
       | \b\w{1,60}Error:""",
