@@ -81,7 +81,7 @@ _NATIVE_WORDS = (
     ".DLL",
     ".sys",
 )
-_FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})")
+_FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})|[(\s]((?:torch::executor::|vkcompute::|xnn_)[\w:]{1,160})")
 _CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
@@ -134,7 +134,7 @@ def _native(line: Line, text: str) -> Iterator[tuple[Line, str]]:
     if match is None:
         return
     function = _FUNCTION.search(text)
-    name = (function[1] or function[2]) if function else ""
+    name = function[function.lastindex or 0] if function else ""
     if _PASSED.search(match[1]) is None:
         yield line, f"{match[1]} {name}".replace("\\", "/")
     elif _CALL.match(name) and "OpenCL" in match[1]:
