@@ -81,7 +81,10 @@ _NATIVE_WORDS = (
     ".DLL",
     ".sys",
 )
-_FUNCTION = re.compile(r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})|[(\s]((?:torch::executor::|vkcompute::|xnn_)[\w:]{1,160})")
+_FUNCTION = re.compile(
+    r"\bin ([A-Za-z_][\w:]{1,160})|\b(executorch::[\w:]{1,160})"
+    r"|[(\s]((?:torch::executor::|vkcompute::|xnn_)[\w:]{1,160})"
+)
 _CALL = re.compile(r"cl[A-Z]\w{3,40}$")
 _PASSED = re.compile(
     r"lib(?:c|m|dl|gcc_s|pthread|stdc\+\+|c\+\+|c\+\+abi|art\w*|asan|OpenCL|unwind)[-.\d]*(?:so|dylib)|\bld-|linux-vdso"
