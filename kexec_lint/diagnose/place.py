@@ -58,6 +58,7 @@ _NATIVE = tuple(
             r"\bin module ([\w.-]{3,80}\.(?:dll|DLL))\b",
             r"^(?:\[\w[\w ]{1,20}\]){0,3} ?\[([\w.+-]{3,80}\.so)\] \S",  # Play, a title
             r"\.(_Cfunc_\w{2,60})\(",  # Go, a call of C
+            r"^\w{2,400} at (/\S{1,300}\.so[\w.]{0,20}) \(unknown line\)",  # Julia, a crash
             # Rust, where it panicked: the crate and its file
             r"(?:panicked at .{0,400}?|^\s{1,24}at \S{0,200})"
             r"[/\\]registry[/\\]src[/\\][^/\\\s]{1,60}[/\\](\S{3,120}\.rs):\d",
@@ -69,6 +70,7 @@ _NATIVE_WORDS = (
     "#",
     ".so] ",
     "_Cfunc_",
+    "(unknown line)",
     ".rs:",
     "0x",
     " in ",
