@@ -20,6 +20,7 @@ _SOURCE = re.compile(r"[\w.+/\\-]{1,300}\.(?:py|cc?|cpp|cxx|h|hpp|cuh?|mm|bc)\b"
 """A place in a source file is not what a message speaks of."""
 _PASSING = re.compile(
     r"^\s{0,4}#\d{1,3}\s{1,3}0x"
+    r"|^Faulting (?:application|module)\b"
     r"|\b\w{0,30}Warning:|\b(?:WARN(?:ING)?|warning|Warning)\b[\]:>]|^\[?W[ \d]|\b[Ss]kipping\b|\b[Dd]eprecated\b"
 )
 """A warning or a frame of a stack does not say what failed."""
