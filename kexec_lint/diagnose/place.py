@@ -75,7 +75,6 @@ _NATIVE_WORDS = (
     "0x",
     " in ",
     "module",
-    ".dll!",
     "] cl",
     ".so (",
     "(offset ",

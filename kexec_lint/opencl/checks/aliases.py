@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from operator import attrgetter
 
 from kexec_lint.findings import Confidence
 from kexec_lint.opencl import NATIVE
@@ -13,7 +12,6 @@ from kexec_lint.opencl.checks.evidence import Evidence, check
 from kexec_lint.opencl.checks.words import name, row, start
 
 _NATIVE = tuple(NATIVE)
-_RANK = attrgetter("rank")
 
 
 def _over_host(graph: g.EnqueueGraph) -> list[g.Memory]:
@@ -121,7 +119,9 @@ def host_pointer_without_map(graph: g.EnqueueGraph) -> Iterator[Evidence]:
                     f"map `{buffer.name}` around the access (enqueue_map_buffer, then release), or read it into "
                     "the array with enqueue_copy",
                     against=command.site,
-                    confidence=confidence if access.certain else max(confidence, Confidence.LIKELY, key=_RANK),
+                    confidence=confidence
+                    if access.certain
+                    else max(confidence, Confidence.LIKELY, key=lambda one: one.rank),
                     related=((f"`{buffer.name}` is created over the array here", buffer.created),),
                     nodes=(command, point),
                 )
